@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from sklearn_xc import PPDSparseClassifier
-from sklearn_xc._kernels.ppdsparse._column_parts import divide_columns
+from sklearn_xc._kernels.ppdsparse._problem import divide_columns
 from sklearn_xc.datasets import load_docstrings
 
 DOC = Path(__file__).resolve().parent

@@ -5,10 +5,11 @@ penalises and l1 does not.
 """
 
 import numpy as np
+from _margin_losses import LOSSES, TOPS, VALUES, ridge, taken
 from scipy import sparse
 
+__all__ = ["LOSSES"]  # for tests of laws, with what is defined here
 TIGHT = {"tol": 1e-6, "pruning": 0.0, "max_iter": 5000, "random_state": 0}
-LOSSES = ["squared_hinge", "hinge"]
 
 
 class Problem:
@@ -19,12 +20,12 @@ class Problem:
         self.X = np.c_[X.astype(np.float32), np.full(len(X), float(intercept))].astype(float)
         self.y = np.where(y, 1.0, -1.0)
         self.l1 = np.append(np.full(X.shape[1], float(l1)), 0.0)  # none for the intercept
-        self.l2, self.hinge = l2, loss == "hinge"
+        self.l2, self.loss = l2, loss
         self.weight = np.broadcast_to(np.asarray(weight, dtype=float), self.y.shape)
 
     def primal(self, w):
         margin = np.maximum(0, 1 - self.y * (self.X @ w))
-        losses = margin if self.hinge else 0.5 * margin**2
+        losses = VALUES[self.loss](margin)
         return self.l1 @ np.abs(w) + self.l2 / 2 * w @ w + self.weight @ losses
 
     def weights_of(self, a):
@@ -33,20 +34,19 @@ class Problem:
 
     def dual(self, a):
         w = self.weights_of(a)
-        used = a > 0
-        quadratic = 0 if self.hinge else (a[used] ** 2 / self.weight[used]).sum() / 2
-        return a.sum() - self.l2 / 2 * w @ w - quadratic
+        return a.sum() - self.l2 / 2 * w @ w - taken(self.loss, a, self.weight).sum()
 
     def solve(self, tol=1e-9, max_iter=100_000):
         """Accelerated projected gradient on the dual, until the gap certifies the optimum."""
         keep = self.weight > 0
-        top = np.where(keep, self.weight if self.hinge else np.inf, 0)
-        ridge = np.where(keep & (not self.hinge), 1 / np.where(keep, self.weight, 1), 0)
-        step = 1 / (np.linalg.norm(self.X, 2) ** 2 / self.l2 + ridge.max() + 1e-12)
+        weight = np.where(keep, self.weight, 1)
+        top = np.where(keep, TOPS[self.loss] * weight, 0)
+        slopes = np.where(keep, ridge(self.loss, weight), 0)
+        step = 1 / (np.linalg.norm(self.X, 2) ** 2 / self.l2 + slopes.max() + 1e-12)
         a = b = np.zeros(len(self.y))
         t = 1.0
         for iteration in range(max_iter):
-            gradient = self.y * (self.X @ self.weights_of(b)) - 1 + ridge * b
+            gradient = self.y * (self.X @ self.weights_of(b)) - 1 + slopes * b
             new = np.clip(b - step * gradient, 0, top)
             if (b - new) @ (new - a) > 0:  # momentum points uphill: restart
                 t = 1.0

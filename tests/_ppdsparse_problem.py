@@ -1,18 +1,18 @@
 """Problems for the PPDSparse kernels, and their objectives in NumPy."""
 
 import numpy as np
+from _margin_losses import VALUES, taken
 from scipy import sparse
 
-from sklearn_xc._kernels.ppdsparse._column_parts import divide_columns
-from sklearn_xc._kernels.ppdsparse._matrix import Matrix
-from sklearn_xc._kernels.ppdsparse._problem import Problem
+from sklearn_xc._kernels.ppdsparse._problem import Matrix, Problem, divide_columns
 from sklearn_xc._kernels.ppdsparse._solver import Spare, solve_classes
+from sklearn_xc.ppdsparse._parameters import LOSSES
 from sklearn_xc.utils._matrix import as_rows, normalise
 
 DEFAULTS = {
     "l1": 0.05,
     "l2": 0.5,
-    "hinge": False,
+    "loss": "squared_hinge",
     "intercept": True,
     "tol": 1e-5,
     "max_iter": 2000,
@@ -51,9 +51,15 @@ def as_problem(X, Y, sample_weight=None, matrix=None):
     )
 
 
+def settings_of(**settings):
+    """`DEFAULTS` with other ones, as the kernel takes them."""
+    settings = {**DEFAULTS, **settings}
+    return {**settings, "loss": LOSSES[settings["loss"]]}
+
+
 def solve(X, Y, labels=None, sample_weight=None, dual=(), matrix=None, **settings):
     """One call of the kernel; the classes sorted, coef and dual dense."""
-    settings = {**DEFAULTS, **settings}
+    settings = settings_of(**settings)
     labels = np.arange(Y.shape[1]) if labels is None else labels
     found = solve_classes(
         settings,
@@ -80,23 +86,23 @@ def solve(X, Y, labels=None, sample_weight=None, dual=(), matrix=None, **setting
     return result
 
 
-def primal(X, Y, result, l1=0.05, l2=0.5, hinge=False, weight=1.0):
+def primal(X, Y, result, l1=0.05, l2=0.5, loss="squared_hinge", weight=1.0):
     """The objective of every class, in float64."""
     w, b = result["coef"], result["intercept"].astype(float)
     X = X.toarray() if sparse.issparse(X) else X
     scores = X.astype(np.float32).astype(float) @ w.T + b
     margin = np.maximum(0, 1 - np.where(Y > 0, 1, -1) * scores)
-    losses = margin if hinge else 0.5 * margin**2
+    losses = VALUES[loss](margin)
     penalty = l1 * np.abs(w).sum(axis=1) + l2 / 2 * ((w**2).sum(axis=1) + b**2)
     return penalty + (np.reshape(weight, (-1, 1)) * losses).sum(axis=0)
 
 
-def dual_value(X, Y, result, l1=0.05, l2=0.5, hinge=False):
+def dual_value(X, Y, result, l1=0.05, l2=0.5, loss="squared_hinge"):
     X = X.toarray() if sparse.issparse(X) else X
     signed = result["dual"] * np.where(Y > 0, 1, -1).T
     s = np.maximum(np.abs(signed @ X.astype(np.float32).astype(float)) - l1, 0)
     squares = ((s**2).sum(axis=1) + signed.sum(axis=1) ** 2) / (2 * l2)
-    return (result["dual"] - (0 if hinge else result["dual"] ** 2 / 2)).sum(axis=1) - squares
+    return (result["dual"] - taken(loss, result["dual"], 1.0)).sum(axis=1) - squares
 
 
 def objectives(model, X, Y, weight=1.0):

@@ -77,6 +77,12 @@ def test_kernels_need_common_ones_only():
         assert others <= {"common"} | shared.get(room, set()), room
 
 
+def test_one_kernel_file_knows_one_loss_of_ppdsparse_from_another():
+    files = (PACKAGE / "_kernels" / "ppdsparse").iterdir()
+    sources = [path for path in files if path.suffix in {".pyx", ".pxd", ".h"}]
+    assert [path.name for path in sources if "hinge" in path.read_text()] == ["_losses.pxd"]
+
+
 def test_rooms_mirror_one_another():
     """Each folder of kernels has a folder of Python that calls them."""
     folders = {path.name for path in (PACKAGE / "_kernels").iterdir() if path.is_dir()}

@@ -16,7 +16,7 @@ from ._assembly import grown_duals
 from ._checkpoint import Checkpoint
 from ._comparison import compare_classes, require_comparable
 from ._fitted import check_loaded, warn_if_empty, warn_if_late
-from ._parameters import CONSTRAINTS, PUBLISHED
+from ._parameters import CONSTRAINTS, LOSSES, PUBLISHED
 from ._penalty_pilot import choose_penalties
 from ._problem import Problem
 from ._solver import fit_classes, require_workspace
@@ -422,7 +422,8 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         seed = check_random_state(self.random_state).randint(2**31)
         return {
             **penalties.strengths(),
-            "hinge": self.loss == "hinge",
+            # a comparison of classes begins with a fit of each
+            "loss": LOSSES.get(self.loss, LOSSES["squared_hinge"]),
             "intercept": self.fit_intercept,
             "tol": self.tol,
             "max_iter": min(self.max_iter, LARGEST_INDEX),

@@ -10,8 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .._kernels.ppdsparse._class_comparison import ClassComparison, renewed_pairs
-from .._kernels.ppdsparse._class_violators import search_classes
+from .._kernels.ppdsparse._class_comparison import (
+    ClassComparison,
+    renewed_pairs,
+    search_classes,
+)
 from ..base._labels import pattern_of
 from ..utils._callbacks import Progress
 from ..utils._csr import narrow_pointers

@@ -1,5 +1,6 @@
 """The ranges of the parameters of PPDSparseClassifier."""
 
+import math
 import os
 from numbers import Integral, Real
 
@@ -15,12 +16,25 @@ PUBLISHED = {
     "sparsified": {"loss": "squared_hinge", "sparsification": "random", **_OF_ALL},
     "hinge": {"loss": "hinge", "sparsification": None, **_OF_ALL},
 }
+
+
+def _loss(ceiling: float, inverse: float) -> dict[str, float]:
+    """Return a loss of a class against the rest as `_kernels/ppdsparse/_losses.pxd` takes it."""
+    steepness = 1 / inverse if inverse > 0 else 3e38  # the largest of float32, nearly
+    return {"ceiling": ceiling, "inverse": inverse, "steepness": steepness}
+
+
+# The largest slope, and the inverse of the curvature below that.
+LOSSES = {
+    "squared_hinge": _loss(math.inf, 1.0),
+    "hinge": _loss(1.0, 0.0),
+}
 CONSTRAINTS = {
     # the kernels compute in float32: beyond these bounds a square would overflow
     # None is let through to the reading of penalties, whose error names all that there is
     "l1": [str, None, Interval(Real, 0, 1e12, closed="both")],
     "l2": [str, None, Interval(Real, 1e-12, 1e12, closed="both")],
-    "loss": [StrOptions({"squared_hinge", "hinge", "crammer_singer"})],
+    "loss": [StrOptions({*LOSSES, "crammer_singer"})],
     "fit_intercept": ["boolean"],
     "max_iter": [Interval(Integral, 1, None, closed="left")],
     "tol": [Interval(Real, 0, None, closed="neither")],

@@ -3,10 +3,9 @@
 import numpy as np
 
 from .._kernels.ppdsparse._byte_rows import GROUP, ByteRows, round_rows
-from .._kernels.ppdsparse._column_parts import divide_columns
-from .._kernels.ppdsparse._matrix import Matrix
-from .._kernels.ppdsparse._naming import name_entries
+from .._kernels.ppdsparse._problem import Matrix, divide_columns
 from .._kernels.ppdsparse._problem import Problem as KernelProblem
+from .._kernels.ppdsparse._results import name_entries
 from .._kernels.ppdsparse._solver import N_LANES, Spare, solve_classes
 from ..base._labels import pattern_of
 from ..utils._memory_limit import require_memory
@@ -16,12 +15,8 @@ from ._finished import Finished
 from ._ordering import fast_order, order_given
 
 LOWEST_SCORE = np.float32(-1e18)  # of classes without positives: finite, and below any other
+DUALS = "dual_indptr", "dual_rows", "dual_values"  # of an earlier fit, class by class
 LARGEST_NORM = 1e24  # ||x||^2, so that ||x||^2 / l2 stays within float32
-N_PARTS = 10  # arguments of a Matrix
-N_COLUMNS = 5  # of them of its columns
-N_ROUNDED = 4  # and of its ByteRows
-N_NAMES = 2  # arrays of names, of features and samples
-N_DUALS = 3  # and of dual variables from before
 # Of dense rows that are searched as bytes.
 FEWEST_ROWS, FEWEST_CLASSES, FEWEST_FEATURES = 8192, 32, 16
 MOST_FEATURES = 2**17  # a quarter of those whose sums of bytes are sure to stay within int32
@@ -94,20 +89,23 @@ def fit_classes(
     rounded = None
     if coarse is None and not settings["sparsify"]:
         rounded = rounded_rows(rows, problem.Y.shape[1], scratch.empty)
-    arrays = (
-        *((None,) * N_ROUNDED if rounded is None else rounded),
-        *_parts(rows, scratch),
-        *_parts(coarse, scratch),
+    X = _matrix_of(rows, scratch, rounded)
+    in_kernel = KernelProblem(
+        X,
+        X if coarse is None else _matrix_of(coarse, scratch),
         norms,
         sample_weight,
         problem.class_weight,
         *rows.extremes(),
         rows.weighted_norms(sample_weight),
         *positives,
-        order.features,
-        order.samples,
-        *((None,) * N_DUALS if dual is None else _dual_arrays(dual)),
     )
+    arrays = {
+        **in_kernel.arrays(),
+        "features": order.features,
+        "samples": order.samples,
+        **({} if dual is None else _dual_arrays(dual)),
+    }
     finished = Finished(checkpoint, blocks, problem.rows.shape[::-1], scratch)
     for part in finished.parts:
         if part is not None:
@@ -129,8 +127,7 @@ def _order_of(problem, seed):
 
 
 def rounded_rows(rows, n_classes: int, empty=np.empty):
-    """Return dense rows as the arguments of `ByteRows`, or None for rows that are searched in
-    float32.
+    """Return dense rows as `ByteRows`, or None for rows that are searched in float32.
 
     Rounding costs about as many operations as searches of FEWEST_CLASSES, and the lists that a
     search by bytes ends with are shorter than the rows only where there are many of these. Rows
@@ -144,8 +141,7 @@ def rounded_rows(rows, n_classes: int, empty=np.empty):
 
     Returns
     -------
-    values : ndarray of uint8 (n_samples, n_features filled up)
-    scale, error, length : ndarray of float32 (n_samples,)
+    rounded : ByteRows or None
     """
     n_samples, n_features = rows.shape
     if not rows.dense or n_classes < FEWEST_CLASSES:
@@ -156,7 +152,7 @@ def rounded_rows(rows, n_classes: int, empty=np.empty):
     scale, error, length = round_rows(rows.matrix(), values)
     if error.sum(dtype=np.float64) > LARGEST_ERROR * length.sum(dtype=np.float64):
         return None
-    return values, scale, error, length
+    return ByteRows(values, scale, error, length)
 
 
 def _solve_missing(blocks, finished, how, arrays, n_jobs, progress):
@@ -174,7 +170,8 @@ def _solve_missing(blocks, finished, how, arrays, n_jobs, progress):
             [blocks[number] for number in missing],
             *how,
             stop,
-            *arrays,  # each of its own, so that a Dask cluster gets it only once
+            tuple(arrays),
+            *arrays.values(),  # each of its own, so that a Dask cluster gets it only once
             n_jobs=n_jobs,
             progress=progress,
             reached=_gap_of,
@@ -187,14 +184,12 @@ def _solve_missing(blocks, finished, how, arrays, n_jobs, progress):
         finished.parts[number] = part
 
 
-def _solve_block(labels, settings, keep_dual, spare, stop, *arrays):
-    rounded, arrays = arrays[:N_ROUNDED], arrays[N_ROUNDED:]
-    rounded = None if rounded[0] is None else ByteRows(*rounded)
-    X = Matrix(*arrays[:N_PARTS], rounded)
-    coarse = X if arrays[N_PARTS] is None else Matrix(*arrays[N_PARTS : 2 * N_PARTS])
-    problem = KernelProblem(X, coarse, *arrays[2 * N_PARTS : -N_NAMES - N_DUALS])
-    features, samples = arrays[-N_NAMES - N_DUALS : -N_DUALS]
-    dual = () if arrays[-1] is None else arrays[-N_DUALS:]
+def _solve_block(labels, settings, keep_dual, spare, stop, names, *arrays):
+    """Solve the classes `labels`; the arrays of the problem have these names."""
+    arrays = dict(zip(names, arrays, strict=True))
+    features, samples = arrays.pop("features"), arrays.pop("samples")
+    dual = tuple(arrays.pop(name) for name in DUALS if name in arrays)
+    problem = KernelProblem.from_arrays(**arrays)
     part = Part(*solve_classes(settings, problem, labels, dual, keep_dual, stop, spare))
     name_entries(part.n_weights, *part.weights, features)
     name_entries(part.n_duals, *part.duals, samples)
@@ -205,15 +200,14 @@ def _gap_of(part):
     return {"gap": float(part.gap.max())}
 
 
-def _parts(rows, scratch):
-    """Return the arguments of a `Matrix`: the rows and, where they are sparse, the columns."""
-    if rows is None:
-        return (None,) * N_PARTS
-    columns = (None,) * N_COLUMNS
+def _matrix_of(rows, scratch, rounded=None):
+    """Return the rows and, where they are sparse, the columns for kernels."""
+    columns = ()
     if not rows.dense:
         columns = rows.columns(scratch.empty)
         columns = *columns, *divide_columns(*columns, rows.shape[0])
-    return rows.indptr, rows.indices, rows.data, rows.dense, rows.shape[1], *columns
+    given = rows.indptr, rows.indices, rows.data, rows.dense, rows.shape[1], *columns
+    return Matrix(*given, rounded=rounded)
 
 
 def _norms_in_range(rows):
@@ -227,11 +221,10 @@ def _norms_in_range(rows):
 
 
 def _dual_arrays(dual):
-    return (
-        dual.indptr.astype(np.int64),
-        dual.indices.astype(np.int32),
-        dual.data.astype(np.float32),
-    )
+    arrays = dual.indptr, dual.indices, dual.data
+    types = np.int64, np.int32, np.float32
+    arrays = (array.astype(of_type) for array, of_type in zip(arrays, types, strict=True))
+    return dict(zip(DUALS, arrays, strict=True))
 
 
 def _assemble(finished, sizes, scratch):

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_xc._kernels.ppdsparse._naming import name_entries
+from sklearn_xc._kernels.ppdsparse._results import name_entries
 from sklearn_xc.ppdsparse._assembly import weights_of_classes
 
 

@@ -5,12 +5,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from _full import rest_in_full
+from _margin_losses import LOSSES
 from _ppdsparse_problem import dual_value, make, primal, solve
 
 from sklearn_xc import PPDSparseClassifier
 from sklearn_xc._kernels.ppdsparse._byte_rows import GROUP, ByteRows, round_rows
 from sklearn_xc._kernels.ppdsparse._byte_search import rows_in_reach
-from sklearn_xc._kernels.ppdsparse._matrix import Matrix
+from sklearn_xc._kernels.ppdsparse._problem import Matrix
 from sklearn_xc.ppdsparse import _solver
 from sklearn_xc.ppdsparse._solver import rounded_rows
 from sklearn_xc.utils._matrix import as_rows
@@ -100,30 +101,30 @@ def solve_by_bytes(X, Y, sample_weight=None, **settings):
     return solve(X, Y, sample_weight=sample_weight, matrix=matrix, **settings)
 
 
-@pytest.mark.parametrize("hinge", [False, True])
+@pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize(("n", "n_select"), [(300, 0), (1500, 0), (1500, 10)])
-def test_the_same_optimum_as_by_floats(n, n_select, hinge):
+def test_the_same_optimum_as_by_floats(n, n_select, loss):
     X, Y = make(n, 12, 19, density=1.0)
-    settings = {"hinge": hinge, "tol": 1e-3 if hinge else 1e-5, "n_select": n_select}
+    settings = {"loss": loss, "tol": 1e-3 if loss == "hinge" else 1e-5, "n_select": n_select}
     result = solve_by_bytes(X, Y, **settings)
-    p = primal(X, Y, result, hinge=hinge)
+    p = primal(X, Y, result, loss=loss)
     np.testing.assert_allclose(
-        result["gap"], (p - dual_value(X, Y, result, hinge=hinge)) / p, atol=2e-6
+        result["gap"], (p - dual_value(X, Y, result, loss=loss)) / p, atol=2e-6
     )
     assert (result["gap"] <= settings["tol"]).all()
-    floats = primal(X, Y, solve(X, Y, **settings), hinge=hinge)
+    floats = primal(X, Y, solve(X, Y, **settings), loss=loss)
     np.testing.assert_allclose(p, floats, rtol=2 * settings["tol"])
 
 
-@pytest.mark.parametrize("hinge", rest_in_full([False, True], False))
-def test_without_an_intercept_nothing_is_lowered(hinge):
+@pytest.mark.parametrize("loss", rest_in_full(LOSSES, "squared_hinge"))
+def test_without_an_intercept_nothing_is_lowered(loss):
     X, Y = make(1500, 12, 19, density=1.0)
-    settings = {"hinge": hinge, "tol": 0.02, "intercept": False, "n_select": 2}
+    settings = {"loss": loss, "tol": 0.02, "intercept": False, "n_select": 2}
     result = solve_by_bytes(X, Y, **settings)
     assert (result["intercept"] == 0).all()
-    p = primal(X, Y, result, hinge=hinge)
+    p = primal(X, Y, result, loss=loss)
     dual = p * (1 - result["gap"])
-    np.testing.assert_array_less(dual, primal(X, Y, solve(X, Y, **settings), hinge=hinge))
+    np.testing.assert_array_less(dual, primal(X, Y, solve(X, Y, **settings), loss=loss))
     assert (result["gap"] <= 0.02).all()
 
 
@@ -143,14 +144,14 @@ def test_a_class_may_end_with_the_weights_of_an_earlier_search():
     assert (lowered < -1e-3).sum() > 5
 
 
-@pytest.mark.parametrize("hinge", [False, True])
-def test_pruned_weights_of_an_earlier_search_have_a_gap_above_the_true_one(hinge):
+@pytest.mark.parametrize("loss", LOSSES)
+def test_pruned_weights_of_an_earlier_search_have_a_gap_above_the_true_one(loss):
     X, Y = make(3000, 30, 40, density=1.0)
-    settings = {"tol": 0.1 if hinge else 0.03, "hinge": hinge}
+    settings = {"tol": 0.1 if loss == "hinge" else 0.03, "loss": loss}
     whole, pruned = (solve_by_bytes(X, Y, prune=prune, **settings) for prune in (0, 0.05))
     assert (pruned["coef"] == 0).sum() > (whole["coef"] == 0).sum()
-    p = primal(X, Y, pruned, hinge=hinge)
-    gap = (p - dual_value(X, Y, pruned, hinge=hinge)) / p
+    p = primal(X, Y, pruned, loss=loss)
+    gap = (p - dual_value(X, Y, pruned, loss=loss)) / p
     assert (pruned["gap"] >= gap - 2e-6).all()
     assert (pruned["gap"] <= settings["tol"]).all()
 
@@ -207,7 +208,10 @@ def clusters(n, d, k, seed=0):
 
 def test_rows_are_rounded_where_it_pays():
     X, _ = clusters(_solver.FEWEST_ROWS, 20, 4)
-    assert rounded_rows(as_rows(X), _solver.FEWEST_CLASSES)[0].shape == (len(X), 2 * GROUP)
+    assert rounded_rows(as_rows(X), _solver.FEWEST_CLASSES).arrays()["values"].shape == (
+        len(X),
+        2 * GROUP,
+    )
     assert rounded_rows(as_rows(X), _solver.FEWEST_CLASSES - 1) is None
     assert rounded_rows(as_rows(X[1:]), 1000) is None
     assert rounded_rows(as_rows(np.ascontiguousarray(X[:, :15])), 1000) is None

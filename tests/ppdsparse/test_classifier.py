@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from _margin_losses import LOSSES
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -250,7 +251,7 @@ def test_feature_names(separable):
 # --------------------------------------------------------------------------------------- options
 
 
-@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+@pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize(
     "options",
     [
@@ -347,7 +348,7 @@ def test_smaller_tolerance_smaller_gap(multilabel):
 # ------------------------------------------------------------------------------------ warm start
 
 
-@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+@pytest.mark.parametrize("loss", LOSSES)
 def test_warm_start_goes_on(multilabel, loss):
     X, Y = multilabel
     cold = PPDSparseClassifier(0.1, 1.0, loss=loss, tol=1e-4, max_iter=1000, random_state=0)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from sklearn_xc._kernels.ppdsparse._column_parts import divide_columns
+from sklearn_xc._kernels.ppdsparse._problem import divide_columns
 
 pytestmark = pytest.mark.kernel
 

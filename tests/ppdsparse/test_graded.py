@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from _full import rest_in_full
+from _margin_losses import LOSSES, TOPS, VALUES, ridge, taken
 from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.model_selection import GridSearchCV, KFold
@@ -23,7 +24,6 @@ from sklearn_xc.metrics import make_topk_scorer
 from sklearn_xc.model_selection import RareLabelKFold
 
 TIGHT = {"tol": 1e-6, "pruning": 0.0, "max_iter": 5000, "random_state": 0}
-LOSSES = ["squared_hinge", "hinge"]
 GRADES = np.array([0.2, 0.5, 1.0])
 
 
@@ -41,7 +41,7 @@ def assert_same(model, expected):
     np.testing.assert_array_equal(model.dual_gap_, expected.dual_gap_)
 
 
-def optimum(X, y, weight, l1, l2, hinge):
+def optimum(X, y, weight, l1, l2, loss):
     """The optimal objective of one class, by its dual (SciPy, float64, dense)."""
     X = np.c_[X.toarray().astype(float), np.ones(X.shape[0])]
     signs = np.where(y, 1.0, -1.0)
@@ -50,25 +50,25 @@ def optimum(X, y, weight, l1, l2, hinge):
     def negative_dual(a):
         v = X.T @ (a * signs)
         shrunk = np.sign(v) * np.maximum(np.abs(v) - l1, 0)
-        ridge = 0 if hinge else a / weight
-        value = a.sum() - shrunk @ shrunk / (2 * l2) - a @ (ridge * np.ones_like(a)) / 2
-        return -value, signs * (X @ shrunk) / l2 - 1 + ridge
+        slope = a * ridge(loss, weight)
+        value = a.sum() - shrunk @ shrunk / (2 * l2) - taken(loss, a, weight).sum()
+        return -value, signs * (X @ shrunk) / l2 - 1 + slope
 
     found = minimize(
         negative_dual,
         np.zeros(len(signs)),
         jac=True,
         method="L-BFGS-B",
-        bounds=[(0, w if hinge else None) for w in weight],
+        bounds=[(0, w * TOPS[loss]) for w in weight],
         options={"maxiter": 20_000, "maxfun": 40_000, "ftol": 1e-14, "gtol": 1e-9},
     )
     return -found.fun
 
 
-def objective(model, k, X, y, weight, l1, l2, hinge):
+def objective(model, k, X, y, weight, l1, l2, loss):
     w, b = model.coef_[[k]].toarray().ravel().astype(float), float(model.intercept_[k])
     margin = np.maximum(0, 1 - np.where(y, 1, -1) * (X @ w + b))
-    losses = margin if hinge else margin**2 / 2
+    losses = VALUES[loss](margin)
     return l1 * np.abs(w).sum() + l2 / 2 * (w @ w + b * b) + weight @ losses
 
 
@@ -105,7 +105,7 @@ def test_converged_fits_reach_the_weighted_optimum(loss, class_weight, dense):
         grades = graded[:, [k]].toarray().ravel()
         of_class = (class_weight or {}).get(k, 1.0)
         factor = weight * np.where(grades > 0, grades * of_class, 1)
-        problem = X, grades > 0, factor, 0.05, 0.5, loss == "hinge"
+        problem = X, grades > 0, factor, 0.05, 0.5, loss
         assert objective(model, k, *problem) == pytest.approx(optimum(*problem), rel=1e-4)
 
 
@@ -119,7 +119,7 @@ def test_pruned_searches_reach_the_same_optimum_as_lanes(loss):
     lanes = PPDSparseClassifier(0.05, 0.5, feature_threshold=1e-9, **options).fit(X, graded)
     for k in range(40):
         grades = graded[:, [k]].toarray().ravel()
-        problem = X, grades > 0, np.where(grades > 0, grades, 1), 0.05, 0.5, loss == "hinge"
+        problem = X, grades > 0, np.where(grades > 0, grades, 1), 0.05, 0.5, loss
         expected = objective(lanes, k, *problem)
         assert objective(pruned, k, *problem) == pytest.approx(expected, rel=1e-4)
 
@@ -133,7 +133,7 @@ def test_ratios_are_repeated_rows_for_a_single_class(loss):
     options = {"l1": 0.5, "l2": 5.0, "loss": loss, **TIGHT}
     repeated = PPDSparseClassifier(**options).fit(X[rows], (y[rows] > 0).astype(int))
     weighted = PPDSparseClassifier(graded=True, **options).fit(X, y, np.full(200, 10.0))
-    problem = X, y.toarray().ravel() > 0, times.astype(float), 0.5, 5.0, loss == "hinge"
+    problem = X, y.toarray().ravel() > 0, times.astype(float), 0.5, 5.0, loss
     ours, theirs = (objective(model, 0, *problem) for model in (weighted, repeated))
     assert ours == pytest.approx(theirs, rel=1e-5)
     np.testing.assert_allclose(

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from _ppdsparse_problem import DEFAULTS, as_problem, dual_value, make, primal, solve
+from _margin_losses import LOSSES, TOPS, VALUES, taken
+from _ppdsparse_problem import as_problem, dual_value, make, primal, settings_of, solve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -14,13 +15,13 @@ pytestmark = pytest.mark.kernel
 CHUNK = 4096  # rows of a search at a time
 
 
-@pytest.mark.parametrize("hinge", [False, True])
+@pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("n_classes", [1, N_LANES - 1, N_LANES, N_LANES + 1, 3 * N_LANES + 5])
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
-def test_optimal_whatever_the_number_of_classes(n_classes, container, hinge):
+def test_optimal_whatever_the_number_of_classes(n_classes, container, loss):
     X, Y = make(50, 8, n_classes)
-    result = solve(container(X), Y, hinge=hinge, tol=1e-4)
-    p, d = (f(X, Y, result, hinge=hinge) for f in (primal, dual_value))
+    result = solve(container(X), Y, loss=loss, tol=1e-4)
+    p, d = (f(X, Y, result, loss=loss) for f in (primal, dual_value))
     assert (result["gap"] <= 1e-4).all()
     np.testing.assert_allclose(result["gap"], (p - d) / p, atol=2e-6)
     np.testing.assert_array_less(0, result["n_iter"])
@@ -123,7 +124,7 @@ def test_a_request_to_stop_is_heard():
     X, Y = make(3000, 200, 40, density=1.0)
     with pytest.raises(KeyboardInterrupt, match="interrupted"):
         solve_classes(
-            {**DEFAULTS, "tol": 1e-12, "max_iter": 10**6},
+            settings_of(tol=1e-12, max_iter=10**6),
             as_problem(X, Y),
             np.arange(40, dtype="i4"),
             (),
@@ -141,18 +142,18 @@ def test_a_request_to_stop_is_heard():
     density=st.sampled_from([0.2, 0.6, 1.0]),
     l1=st.sampled_from([0.0, 0.01, 0.1, 1.0, 100.0]),
     l2=st.sampled_from([0.1, 1.0, 5.0]),
-    hinge=st.booleans(),
+    loss=st.sampled_from(LOSSES),
     container=st.sampled_from([np.asarray, sparse.csr_array]),
 )
-def test_kkt_conditions_of_tiny_problems(n, d, seed, density, l1, l2, hinge, container):
+def test_kkt_conditions_of_tiny_problems(n, d, seed, density, l1, l2, loss, container):
     X, Y = make(n, d, 3, seed, density)
-    penalties = {"l1": l1, "l2": l2, "hinge": hinge}
+    penalties = {"l1": l1, "l2": l2, "loss": loss}
     result = solve(container(X), Y, **penalties, tol=1e-6, max_iter=2000)
     # the hinge loss has no curvature: nearly parallel rows keep its descent from 1e-6
-    assert (result["gap"] <= (1e-3 if hinge else 1e-6)).all()
+    assert (result["gap"] <= (1e-3 if loss == "hinge" else 1e-6)).all()
     y, a = np.where(Y > 0, 1, -1), result["dual"].T
     assert (a >= 0).all()
-    assert not hinge or (a <= 1 + 1e-6).all()
+    assert (a <= TOPS[loss] + 1e-6).all()
     # stationarity: l2 w + l1 sign(w) = v where w is not zero, |v| <= l1 where it is
     v = (a * y).T @ X
     w = np.sign(v) * np.maximum(np.abs(v) - l1, 0) / l2
@@ -164,11 +165,7 @@ def test_kkt_conditions_of_tiny_problems(n, d, seed, density, l1, l2, hinge, con
     # complementary slackness: loss(m) + conjugate(-a) + a m is zero for every sample; in all they
     # are the gap, with the pull
     slack = 1 - y * (X @ result["coef"].T + result["intercept"])
-    residual = (
-        np.maximum(0, slack) - a * slack
-        if hinge
-        else 0.5 * np.maximum(0, slack) ** 2 - a * slack + 0.5 * a**2
-    )
+    residual = VALUES[loss](np.maximum(0, slack)) - a * slack + taken(loss, a, 1.0)
     assert (residual >= -1e-5 * scale).all()
     total = residual.sum(axis=0) + pull**2 / (2 * l2)
     np.testing.assert_allclose(total / scale, result["gap"], atol=2e-5)

@@ -25,7 +25,7 @@ cdef class Workspace:
     cdef float[:, ::1] ordered  # for dense rows: those of feature j in row j; else empty
     cdef int8_t[::1] byte_weights  # and rounded to bytes
     cdef int16_t[::1] fine_weights  # (n_features,) of one class, in 16 bits
-    # For dense rows (LANES, n_features): v of the search of lowest objective, see `_certificate`,
+    # For dense rows (LANES, n_features): v of the search of lowest objective, see `_listed_rows`,
     # and (n_samples,) each of the rows that may have a loss in the last one
     cdef float[:, ::1] lowest_v
     cdef float[::1] margins, costs

@@ -1,20 +1,18 @@
 """One class between searches: its active set, dual variables, weights and objective values."""
 
-from libc.math cimport fabs
-from libc.stdint cimport int32_t, uint16_t
+from libc.math cimport ceil, fabs
+from libc.stdint cimport int32_t, uint16_t, uint64_t
 from libc.stdlib cimport free, malloc
 
 import numpy as np
 
-from sklearn_xc._kernels.common._common cimport dispatched, random_below, seed_for
+from sklearn_xc._kernels.common._common cimport dispatched, random_below, random_unit, seed_for
 from sklearn_xc._kernels.common._rows cimport Row, Rows, row_at
 from sklearn_xc._kernels.ppdsparse._byte_rows cimport BLOCK
 from sklearn_xc._kernels.ppdsparse._held_intercept cimport hold_of
+from sklearn_xc._kernels.ppdsparse._losses cimport conjugate, most_of
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
-from sklearn_xc._kernels.ppdsparse._types cimport (
-    CHUNK, IDLE, LANES, Lane, Settings, soft_threshold,
-)
-from sklearn_xc._kernels.ppdsparse._sparsify cimport n_draws, sparsify_weights
+from sklearn_xc._kernels.ppdsparse._types cimport CHUNK, IDLE, LANES, Lane, Settings, soft_threshold
 
 cdef enum:
     FEW = 100  # random negatives at the start, at least
@@ -170,8 +168,7 @@ cdef void resume_class(
             weight = lane.negative_weight
         else:
             continue
-        if settings.hinge:
-            value = min(value, weight * problem.sample_weight[i])
+        value = min(value, most_of(&settings.loss, weight * problem.sample_weight[i]))
         work.alpha[c, a] = value
         if value == 0:
             continue
@@ -304,7 +301,7 @@ cdef void add_dense_rows(Workspace work, Py_ssize_t c, Problem problem) noexcept
 cdef double dual_value(
     Workspace work, Py_ssize_t c, const Settings *settings, Problem problem
 ) noexcept nogil:
-    """sum a_i - ||s||^2 / (2 l2) - sum a_i^2 / (2 C_i).
+    """sum a_i - ||s||^2 / (2 l2), less what the loss takes from each.
 
     v is summed afresh in float64; `refresh_v` can put it in the place of the float32 sum that the
     descent keeps, which small steps let drift away from the dual variables.
@@ -328,8 +325,7 @@ cdef double dual_value(
             y = 1
             weight = lane.positive_weight * grade_of(work, c, a)
         total += alpha
-        if not settings.hinge:
-            squares += alpha * alpha / (<double>2 * weight * problem.sample_weight[i])
+        squares += conjugate(&settings.loss, alpha, <double>weight * problem.sample_weight[i])
         bias += alpha * y
         if X.dense:
             continue
@@ -383,3 +379,60 @@ cdef void clear_lane(Workspace work, Py_ssize_t c) noexcept nogil:
         entry = work.active[c, a]
         work.member[entry if entry >= 0 else ~entry] &= <uint16_t>~(1 << c)
     lane.label = IDLE
+
+
+# Random sparsification of a weight vector (PPDSparse, Algorithm 3).
+
+cdef Py_ssize_t n_draws(double l1_norm, double delta) noexcept nogil:
+    """R = ceil(2 ||w||_1^2 / delta^2) of Theorem 4.1, capped where it stops being a saving."""
+    cdef double draws = ceil(2.0 * (l1_norm / delta) * (l1_norm / delta))
+    return <Py_ssize_t>draws if draws < 2.0**31 else <Py_ssize_t>1 << 31
+
+
+cdef void sparsify_weights(
+    const float *weights,  # IN (n,)
+    Py_ssize_t n,
+    Py_ssize_t draws,
+    uint64_t *rng,  # IN / OUT
+    double *cumulative,  # scratch (n,)
+    float *out,  # OUT (n,)
+) noexcept nogil:
+    """E[out] = weights and at most `draws` of its entries are not zero."""
+    cdef double total = 0.0, target
+    cdef Py_ssize_t j, low, high, middle, _
+    for j in range(n):
+        total += fabs(weights[j])
+        cumulative[j] = total
+        out[j] = 0.0
+    if total == 0.0:
+        return
+    cdef float step = <float>(total / draws)
+    for _ in range(draws):
+        target = random_unit(rng) * total
+        low, high = 0, n - 1
+        while low < high:  # the first j whose cumulative sum exceeds the target
+            middle = (low + high) // 2
+            if cumulative[middle] > target:
+                high = middle
+            else:
+                low = middle + 1
+        out[low] += step if weights[low] > 0 else -step
+
+
+def sparsify(const float[::1] weights, double delta, uint64_t seed):
+    """Algorithm 3 on one vector; returns the sparsified copy and the number of draws R."""
+    cdef double[::1] cumulative = np.empty(weights.shape[0])
+    out = np.zeros(weights.shape[0], dtype=np.float32)
+    cdef float[::1] out_view = out
+    cdef uint64_t rng = seed_for(seed, 0)
+    cdef double l1_norm = 0.0
+    cdef Py_ssize_t j, draws
+    for j in range(weights.shape[0]):
+        l1_norm += fabs(weights[j])
+    draws = n_draws(l1_norm, delta)
+    if draws > 0:
+        with nogil:
+            sparsify_weights(
+                &weights[0], weights.shape[0], draws, &rng, &cumulative[0], &out_view[0]
+            )
+    return out, draws

@@ -60,4 +60,4 @@ cdef inline void bound_errors(
 
 cdef class ByteRows:
     cdef BytePointers pointers
-    cdef object _arrays  # that the pointers point into
+    cdef dict _arrays  # that the pointers point into, by name

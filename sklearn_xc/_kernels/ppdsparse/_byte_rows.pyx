@@ -26,19 +26,24 @@ GROUP = BLOCK  # for Python
 cdef class ByteRows:
     """A view on what `round_rows` has written."""
 
-    def __init__(
-        self,
-        const uint8_t[:, ::1] values,
-        const float[::1] scale,
-        const float[::1] error,
-        const float[::1] length,
-    ):
-        self.pointers.values = &values[0, 0]
-        self.pointers.width = values.shape[1]
-        self.pointers.scale = &scale[0]
-        self.pointers.error = &error[0]
-        self.pointers.length = &length[0]
-        self._arrays = values, scale, error, length
+    def __init__(self, values, scale, error, length):
+        cdef const uint8_t[:, ::1] of_values = values
+        cdef const float[::1] of_scale = scale, of_error = error, of_length = length
+        self.pointers.values = &of_values[0, 0]
+        self.pointers.width = of_values.shape[1]
+        self.pointers.scale = &of_scale[0]
+        self.pointers.error = &of_error[0]
+        self.pointers.length = &of_length[0]
+        self._arrays = {"values": values, "scale": scale, "error": error, "length": length}
+
+    @classmethod
+    def from_arrays(cls, **arrays):
+        """Make the rows again from what `arrays` has returned."""
+        return cls(**arrays)
+
+    def arrays(self):
+        """Return the arrays by name, for another process."""
+        return dict(self._arrays)
 
 
 cdef dispatched find_scale(const float *x, Py_ssize_t n, float *scale) noexcept nogil:

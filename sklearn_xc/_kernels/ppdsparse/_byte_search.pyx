@@ -5,7 +5,7 @@ and has no loss.  Of the others a lane keeps a list, which it goes through in fl
 active set these are all rows that have a loss, and the objective is as true as that of a search
 that reads all of X.
 
-The objective is that at the best intercept at or below the one searched with (`_certificate`), for
+The objective is that at the best intercept at or below the one searched with (`_listed_rows`), for
 which rounded scores tell what part of the list is to be gone through.  So a list that gets too long
 loses its lower half, and the intercept has to drop as far.  The first searches of a class, when
 nearly every row violates something, find violators only.

@@ -8,7 +8,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
-from sklearn_xc._kernels.ppdsparse._types cimport Settings
+from sklearn_xc._kernels.ppdsparse._types cimport DualsOf, Settings
 
 cdef enum:
     # Rows whose sums (64 KiB) stay in the second-level cache while columns are added up. The hits
@@ -26,7 +26,9 @@ cdef struct Member:  # of the active set
     float alpha
     float y
     float weight  # of its loss, C_i
-    float squared_norm
+    float most  # as of `step`
+    float inverse_weight
+    float inverse_curvature
     Py_ssize_t start  # of its entries in `places` and `values`
     Py_ssize_t length  # filled up to whole vectors
 
@@ -90,6 +92,7 @@ cdef class ClassState:
 
 cdef int add_members(
     ClassState state,
+    const Settings *settings,
     Problem problem,
     const int32_t *rows,
     const float *grades,
@@ -99,10 +102,22 @@ cdef int add_members(
 
 cdef void drop_idle_negatives(ClassState state) noexcept nogil
 
-cdef double loss_of_members(ClassState state, double intercept) noexcept nogil
+cdef double loss_of_members(
+    ClassState state, const Settings *settings, double intercept
+) noexcept nogil
 
 cdef double dual_value(ClassState state, const Settings *settings) except -1e308 nogil
 
 cdef void refresh_v(ClassState state) noexcept nogil
 
 cdef void clear(ClassState state) noexcept nogil
+
+
+cdef class Duals:
+    cdef vector[int32_t] labels, rows
+    cdef vector[int64_t] indptr
+    cdef vector[float] data
+
+    cdef DualsOf of_class(self, Py_ssize_t q) noexcept nogil
+
+    cdef int append(self, int32_t label, ClassState state, DualsOf known) except -1 nogil

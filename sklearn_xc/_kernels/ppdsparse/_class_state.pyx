@@ -1,13 +1,15 @@
 """One class of the pruned solver between its searches: its active set and dual objective."""
 
 from libc.math cimport fabs
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
 
 import numpy as np
 
 from sklearn_xc._kernels.common._rows cimport Row, prefetch_row, row_at
+from sklearn_xc._kernels.ppdsparse._coordinate_step cimport inverse_curvature_of
+from sklearn_xc._kernels.ppdsparse._losses cimport conjugate, inverse_of, most_of, value
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem, weight_of
-from sklearn_xc._kernels.ppdsparse._types cimport Settings, padded
+from sklearn_xc._kernels.ppdsparse._types cimport DualsOf, Settings, padded
 
 cdef enum:
     AHEAD = 8  # rows that are prefetched before they are copied
@@ -32,6 +34,7 @@ cdef class ClassState:
 
 cdef int add_members(
     ClassState state,
+    const Settings *settings,
     Problem problem,
     const int32_t *rows,
     const float *grades,
@@ -67,7 +70,11 @@ cdef int add_members(
         member.weight = weight * weight_of(problem, rows[a]) * (
             1 if grades == NULL else grades[a]
         )
-        member.squared_norm = problem.squared_norms[rows[a]]
+        member.most = most_of(&settings.loss, member.weight)
+        member.inverse_weight = inverse_of(&settings.loss, member.weight)
+        member.inverse_curvature = inverse_curvature_of(
+            member.weight, problem.squared_norms[rows[a]], state.hold, settings
+        )
         member.start = at
         n_features = copy_row(
             row, &state.place[0], state.features.data(), n_features, state.places.data() + at,
@@ -134,7 +141,9 @@ cdef void drop_idle_negatives(ClassState state) noexcept nogil:
     state.values.resize(at)
 
 
-cdef double loss_of_members(ClassState state, double intercept) noexcept nogil:
+cdef double loss_of_members(
+    ClassState state, const Settings *settings, double intercept
+) noexcept nogil:
     """The losses of the active set at the weights of the last search and an intercept."""
     cdef Py_ssize_t a, e
     cdef double z, margin, loss = 0
@@ -145,13 +154,13 @@ cdef double loss_of_members(ClassState state, double intercept) noexcept nogil:
         for e in range(member.start, member.start + member.length):
             z += <double>state.searched[state.places[e]] * state.values[e]
         margin = max(<double>0, 1 - member.y * z)
-        loss += 0.5 * member.weight * margin * margin
+        loss += member.weight * value(&settings.loss, margin)
         state.n_entries += member.length
     return loss
 
 
 cdef double dual_value(ClassState state, const Settings *settings) except -1e308 nogil:
-    """sum a_i - ||s||^2 / (2 l2) - sum a_i^2 / (2 C_i), v and s summed afresh in float64."""
+    """sum a_i - ||s||^2 / (2 l2), less what the loss takes from each; v, s summed in float64."""
     cdef Py_ssize_t a, e, j
     cdef double total = 0, squares = 0, bias = 0, s, step
     cdef Member *member
@@ -162,7 +171,7 @@ cdef double dual_value(ClassState state, const Settings *settings) except -1e308
             continue
         step = <double>member.alpha * member.y
         total += member.alpha
-        squares += <double>member.alpha * member.alpha / (2 * <double>member.weight)
+        squares += conjugate(&settings.loss, member.alpha, member.weight)
         bias += step
         for e in range(member.start, member.start + member.length):
             state.exact_v[state.places[e]] += step * state.values[e]
@@ -199,3 +208,45 @@ cdef void clear(ClassState state) noexcept nogil:
     state.places.clear()
     state.values.clear()
     state.members.clear()
+
+
+# Dual variables from which classes start: of an earlier fit, or as a pruned solver leaves them.
+
+cdef class Duals:
+    """Classes for the lanes, and for each the dual variables from which it starts, perhaps none."""
+
+    def __init__(self, const int32_t[::1] labels=None, tuple dual=()):
+        cdef const int64_t[::1] indptr
+        cdef const int32_t[::1] rows
+        cdef const float[::1] data
+        cdef Py_ssize_t q, e
+        self.indptr.push_back(0)
+        if dual:
+            indptr, rows, data = dual
+        for q in range(0 if labels is None else labels.shape[0]):
+            self.labels.push_back(labels[q])
+            if dual:
+                for e in range(indptr[labels[q]], indptr[labels[q] + 1]):
+                    self.rows.push_back(rows[e])
+                    self.data.push_back(data[e])
+            self.indptr.push_back(self.rows.size())
+
+    cdef DualsOf of_class(self, Py_ssize_t q) noexcept nogil:
+        cdef DualsOf found
+        found.n = self.indptr[q + 1] - self.indptr[q]
+        found.rows = self.rows.data() + self.indptr[q]
+        found.values = self.data.data() + self.indptr[q]
+        return found
+
+    cdef int append(self, int32_t label, ClassState state, DualsOf known) except -1 nogil:
+        """A class as a pruned solver leaves it, or with what was known where it did not begin."""
+        cdef Py_ssize_t a
+        self.labels.push_back(label)
+        for a in range(<Py_ssize_t>state.members.size()):
+            self.rows.push_back(state.members[a].row)
+            self.data.push_back(state.members[a].alpha)
+        for a in range(0 if state.members.size() else known.n):
+            self.rows.push_back(known.rows[a])
+            self.data.push_back(known.values[a])
+        self.indptr.push_back(self.rows.size())
+        return 0

@@ -4,13 +4,17 @@ An entry of `active` is a sample's number i for a negative and ~i for a positive
 copied side by side, since they are visited several times in a random order.
 """
 
-from libc.stdint cimport int32_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t
 from libc.string cimport memcpy
 
-from sklearn_xc._kernels.common._common cimport dispatched, prefetch, random_below
+from sklearn_xc._kernels.common._common cimport dispatched, prefetch
 from sklearn_xc._kernels.common._rows cimport Row, Rows, row_at
 from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace, grade_of, reserve
-from sklearn_xc._kernels.ppdsparse._held_intercept cimport held_intercept, visits_of_positive
+from sklearn_xc._kernels.ppdsparse._coordinate_step cimport (
+    Pass, begin_pass, inverse_curvature_of, move_anchor, shuffle, step,
+)
+from sklearn_xc._kernels.ppdsparse._held_intercept cimport visits_of_positive
+from sklearn_xc._kernels.ppdsparse._losses cimport inverse_of, is_smooth, most_of
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._types cimport (
     Lane, Settings, add_entries, limit_of_visits, padded, thresholded_dot,
@@ -29,9 +33,6 @@ cdef enum:
     # Rows with more entries than this in all stay where they are: copies would not be in a cache.
     MOST_COPIED = 1 << 19
 
-cdef float UNBOUNDED = 3e38
-
-
 cdef struct Visited:  # an active sample
     const int32_t *features
     const float *values
@@ -40,7 +41,7 @@ cdef struct Visited:  # an active sample
     float y
     float alpha
     float most  # upper end of the box of alpha
-    float inverse_weight  # 1 / C_i, of the hinge 0
+    float inverse_weight  # the loss's part of the curvature
     float inverse_curvature
     bint seen  # whether its features are among the touched ones
 
@@ -57,16 +58,6 @@ cdef struct Descent:  # the class that descends, and what a pass has met
     float tiny  # smaller projected gradients are not worth a step
     float worst  # largest projected gradient met
     double squares  # sum of the squares of the projected gradients
-
-
-cdef struct Pass:  # what is at hand during a pass, in registers
-    float bias  # l2 times the intercept
-    float of_bias  # by how much of a step it moves; 0 without an intercept
-    float inverse_l2
-    Py_ssize_t n_kept
-    float worst
-    double squares
-    double sum  # of the steps
 
 
 cdef inline void add_to_v(Descent *d, Lane *lane, Visited *m, float change) noexcept nogil:
@@ -87,16 +78,6 @@ cdef inline void add_to_v(Descent *d, Lane *lane, Visited *m, float change) noex
     add_entries(features, m.values, m.n, change, d.v)
 
 
-cdef void shuffle(int32_t *order, Py_ssize_t n, uint64_t *rng) noexcept nogil:
-    cdef Py_ssize_t a, b
-    cdef int32_t swap
-    for a in range(n - 1, 0, -1):
-        b = random_below(rng, <int>(a + 1))
-        swap = order[a]
-        order[a] = order[b]
-        order[b] = swap
-
-
 cdef void touch_all(Workspace work, Py_ssize_t c, Py_ssize_t n_features) noexcept nogil:
     """Dense rows touch all features at once."""
     cdef Lane *lane = &work.lanes[c]
@@ -108,19 +89,8 @@ cdef void touch_all(Workspace work, Py_ssize_t c, Py_ssize_t n_features) noexcep
             lane.n_touched += 1
 
 
-cdef inline Pass begun(Lane *lane, const Settings *settings) noexcept nogil:
-    cdef Pass at
-    at.bias = at.of_bias = 0
-    if settings.intercept:
-        at.bias = <float>(
-            settings.l2 * held_intercept(lane.bias, lane.anchor, lane.hold, settings.l2)
-        )
-        at.of_bias = <float>(settings.l2 / (settings.l2 + lane.hold))
-    at.inverse_l2 = 1 / settings.l2
-    at.n_kept = 0
-    at.worst = 0
-    at.squares = at.sum = 0
-    return at
+cdef inline Pass begun(const Descent *d, const Lane *lane, const Settings *settings) noexcept nogil:
+    return begin_pass(lane.bias, lane.anchor, lane.hold, d.limit, d.tiny, settings)
 
 
 cdef inline void finish(Descent *d, Lane *lane, const Pass *at) noexcept nogil:
@@ -130,37 +100,16 @@ cdef inline void finish(Descent *d, Lane *lane, const Pass *at) noexcept nogil:
     lane.bias += <float>at.sum
 
 
-cdef inline float step(Descent *d, Py_ssize_t a, float product, Pass *at) noexcept nogil:
-    """The step of the a-th of `order`, whose <S(v), x_i> is `product`; the change of alpha_i y_i.
-
-    What a visit finds is no branch, because about every second one would be guessed wrongly.
-    """
+cdef inline float step_of(Descent *d, Py_ssize_t a, float product, Pass *at) noexcept nogil:
+    """Step the a-th of the order."""
     cdef Visited *m = &d.members[d.order[a]]
-    cdef float z, g, projected, new, old = m.alpha
-    # Few operations lead from the product to the step, for which the next visit waits.
-    cdef float slope = m.y * at.inverse_l2, of_alpha = old * m.inverse_weight - 1
-    cdef float target = old - of_alpha * m.inverse_curvature
-    cdef bint idle
-    z = (at.bias + product) * slope
-    g = z + of_alpha
-    idle = (old == 0) & (g >= 0)
-    d.order[at.n_kept] = d.order[a]
-    at.n_kept += not (idle & (g > d.limit) & (m.y < 0))
-    projected = g if g >= 0 else -g
-    projected = 0 if idle | ((old == m.most) & (g <= 0)) else projected
-    at.worst = max(at.worst, projected)
-    at.squares += projected * projected
-    new = min(max(target - z * m.inverse_curvature, <float>0), m.most)
-    new = new if projected > d.tiny else old
-    m.alpha = new
-    new = (new - old) * m.y
-    at.bias += at.of_bias * new
-    at.sum += new
-    return new
+    return step(
+        &m.alpha, m.y, m.most, m.inverse_weight, m.inverse_curvature, product, d.order, a, at
+    )
 
 
 cdef dispatched visit_sparse(Descent *d, Lane *lane, const Settings *settings) noexcept nogil:
-    cdef Pass at = begun(lane, settings)
+    cdef Pass at = begun(d, lane, settings)
     cdef Py_ssize_t a
     cdef Visited *m
     cdef Visited *following
@@ -172,7 +121,7 @@ cdef dispatched visit_sparse(Descent *d, Lane *lane, const Settings *settings) n
             prefetch(following.features)
             prefetch(following.values)
         product = thresholded_dot(m.features, m.values, m.n, d.v, settings.l1)
-        change = step(d, a, product, &at)
+        change = step_of(d, a, product, &at)
         if change != 0:
             add_to_v(d, lane, m, change)
     finish(d, lane, &at)
@@ -182,7 +131,7 @@ cdef dispatched visit_dense(Descent *d, Lane *lane, const Settings *settings) no
     """Visits of one sample or more: the loop that brings v the change by one has the product of the
     next.
     """
-    cdef Pass at = begun(lane, settings)
+    cdef Pass at = begun(d, lane, settings)
     cdef Py_ssize_t a, n_features = d.members[0].n, last = d.n_left - 1
     cdef const float *x = d.members[d.order[0]].values
     cdef const float *following
@@ -193,7 +142,7 @@ cdef dispatched visit_dense(Descent *d, Lane *lane, const Settings *settings) no
         ahead = d.members[d.order[min(a + ROWS_AHEAD, last)]].values
         following = d.members[d.order[a]].values
         product = dense_step(d.v, x, change, settings.l1, following, ahead, n_features)
-        change = step(d, a, product, &at)
+        change = step_of(d, a, product, &at)
         x = following
     dense_step(d.v, x, change, settings.l1, x, x, n_features)
     finish(d, lane, &at)
@@ -239,7 +188,7 @@ cdef int load_members(
     cdef Visited *m
     cdef char *at
     cdef Py_ssize_t a, i, n = lane.n_active, size = 0, times = times_of_positives(work, c)
-    cdef float weight, curvature, of_intercept = 0
+    cdef float weight
     cdef int _
     cdef int32_t *active = &work.active[c, 0]
     for a in range(n):
@@ -247,8 +196,6 @@ cdef int load_members(
         size += padded(X.indptr[i + 1] - X.indptr[i])
     if X.dense or size > MOST_COPIED:
         size = 0
-    if settings.intercept:
-        of_intercept = <float>(1 / (settings.l2 + lane.hold))
     reserve(work, n * (sizeof(Visited) + times * sizeof(int32_t)) + size * 2 * sizeof(float))
     d.members = <Visited *>work.scratch
     at = <char *>(d.members + n)
@@ -274,15 +221,11 @@ cdef int load_members(
             lane.negative_weight if m.y < 0 else lane.positive_weight
         )
         weight *= grade_of(work, c, a)
-        curvature = problem.squared_norms[i] / settings.l2 + of_intercept
-        m.inverse_weight = 0
-        m.most = weight
-        if not settings.hinge:
-            m.inverse_weight = 1 / weight
-            m.most = UNBOUNDED
-            curvature += m.inverse_weight
-        # a row without any entry moves to the end of its box
-        m.inverse_curvature = 1 / curvature if curvature > 0 else UNBOUNDED
+        m.inverse_weight = inverse_of(&settings.loss, weight)
+        m.most = most_of(&settings.loss, weight)
+        m.inverse_curvature = inverse_curvature_of(
+            weight, problem.squared_norms[i], lane.hold, settings
+        )
         for _ in range(times if m.y > 0 else 1):
             d.order[d.n_left] = <int32_t>a
             d.n_left += 1
@@ -304,17 +247,6 @@ cdef double total_of(const Descent *d, Py_ssize_t n) noexcept nogil:
     for a in range(n):
         total += d.members[a].alpha
     return total
-
-
-cdef double move_anchor(Lane *lane, const Settings *settings) noexcept nogil:
-    """To the intercept of the last pass; what it has against the dual variables, as a square."""
-    cdef double pull
-    if not settings.intercept:
-        return 0
-    pull = lane.anchor
-    lane.anchor = held_intercept(lane.bias, lane.anchor, lane.hold, settings.l2)
-    pull = lane.hold * (lane.anchor - pull)
-    return pull * pull / settings.l2
 
 
 cdef int descend(
@@ -339,13 +271,15 @@ cdef int descend(
     for _ in range(n_passes):
         lane.n_visits += d.n_left
         one_pass(&d, lane, settings)
-        pull = move_anchor(lane, settings)
+        pull = move_anchor(&lane.anchor, lane.bias, lane.hold, settings)
         if d.worst <= enough and pull <= enough * enough:
             break
-        # The gap of the squared hinge is half the sum of the squares (for C_i = 1), and the
-        # objective at least half the sum of the dual variables.
-        if not settings.hinge and (
-            d.squares + pull <= 0.3 * settings.tol * total_of(&d, lane.n_active)
+        # The dual is concave by `inverse`: the gap that the active set leaves is half the sum of
+        # the squares over it (for C_i = 1), and the objective at least half the sum of the dual
+        # variables.
+        if is_smooth(&settings.loss) and (
+            d.squares * settings.loss.steepness + pull
+            <= 0.3 * settings.tol * total_of(&d, lane.n_active)
         ):
             break
         d.limit = limit_of_visits(d.worst)

@@ -6,6 +6,11 @@ from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._types cimport Lane, Settings
 
 
+cdef void keep_lowest(Workspace work, Py_ssize_t c) noexcept nogil
+
+cdef void return_to_lowest(Workspace work, Py_ssize_t c) noexcept nogil
+
+
 cdef inline float error_of(
     float of_error, float of_length, const BytePointers *rows, int32_t i
 ) noexcept nogil:

@@ -29,7 +29,12 @@ cdef void certified_search(
 ) noexcept nogil
 
 cdef void quick_search(
-    ClassState state, Problem problem, Py_ssize_t first, double threshold, Py_ssize_t keep
+    ClassState state,
+    const Settings *settings,
+    Problem problem,
+    Py_ssize_t first,
+    double threshold,
+    Py_ssize_t keep,
 ) noexcept nogil
 
 cdef void keep_best(ClassState state, Py_ssize_t keep) noexcept nogil

@@ -21,11 +21,11 @@ from sklearn_xc._kernels.common._rows cimport Row, Rows, prefetch_row, row_at
 from sklearn_xc._kernels.ppdsparse._class_state cimport (
     OUTSIDE, ROWS_AT_ONCE, ClassState, Keyed, Lifting, loss_of_members,
 )
-from sklearn_xc._kernels.ppdsparse._matrix cimport Columns
-from sklearn_xc._kernels.ppdsparse._problem cimport Problem, weight_of
-from sklearn_xc._kernels.ppdsparse._selection cimport best_of
+from sklearn_xc._kernels.ppdsparse._losses cimport value
+from sklearn_xc._kernels.ppdsparse._problem cimport Columns, Problem, weight_of
 from sklearn_xc._kernels.ppdsparse._sorting cimport sort_by_key
 from sklearn_xc._kernels.ppdsparse._types cimport Settings, soft_threshold
+from sklearn_xc._kernels.ppdsparse._violator_search cimport best_of
 
 cdef enum:
     AHEAD = 8  # hits whose rows are prefetched
@@ -310,7 +310,7 @@ cdef inline double score_of(
 
 
 cdef void score_hits(
-    ClassState state, Problem problem, double threshold
+    ClassState state, const Settings *settings, Problem problem, double threshold
 ) noexcept nogil:
     """Exact scores of the hits; those above the threshold stay, and their losses are summed."""
     cdef Py_ssize_t h, n = state.n_hits, kept = 0
@@ -331,7 +331,7 @@ cdef void score_hits(
         state.n_entries += row.n
         state.cost_of_searches += row.n
         if z > threshold:
-            state.loss += 0.5 * weight_of(problem, hits[h]) * (z - threshold) * (z - threshold)
+            state.loss += weight_of(problem, hits[h]) * value(&settings.loss, z - threshold)
             hits[kept] = hits[h]
             state.hit_scores[kept] = <float>z
             kept += 1
@@ -350,8 +350,8 @@ cdef void certified_search(
     """All violators at the intercept -1 - threshold, and the primal there."""
     cdef double intercept = -1 - threshold
     accumulate(state, problem, first, threshold - bound)
-    score_hits(state, problem, threshold)
-    state.loss += loss_of_members(state, intercept)
+    score_hits(state, settings, problem, threshold)
+    state.loss += loss_of_members(state, settings, intercept)
     state.n_violators = state.n_hits + state.members.size()
     state.primal = (
         settings.l1 * state.l1_norm
@@ -361,12 +361,17 @@ cdef void certified_search(
 
 
 cdef void quick_search(
-    ClassState state, Problem problem, Py_ssize_t first, double threshold, Py_ssize_t keep
+    ClassState state,
+    const Settings *settings,
+    Problem problem,
+    Py_ssize_t first,
+    double threshold,
+    Py_ssize_t keep,
 ) noexcept nogil:
     """Violators among the rows that the features from `first` on lift most; certifies nothing."""
     accumulate(state, problem, first, 0.5 * threshold)
     keep_best(state, keep)
-    score_hits(state, problem, threshold)
+    score_hits(state, settings, problem, threshold)
 
 
 cdef void keep_best(ClassState state, Py_ssize_t keep) noexcept nogil:

@@ -7,19 +7,114 @@ A class whose searches would read more than its share of a search in lanes is ha
 from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t
 
-from sklearn_xc._kernels.common._common cimport interrupted, random_below, seed_for
-from sklearn_xc._kernels.ppdsparse._class_descent cimport descend
+from sklearn_xc._kernels.common._common cimport dispatched, interrupted, random_below, seed_for
 from sklearn_xc._kernels.ppdsparse._class_state cimport (
     OUTSIDE, POSITIVE, ClassState, Lifting, Member, add_members, drop_idle_negatives, dual_value,
     refresh_v,
 )
-from sklearn_xc._kernels.ppdsparse._held_intercept cimport hold_of
+from sklearn_xc._kernels.ppdsparse._coordinate_step cimport (
+    Pass, begin_pass, move_anchor, shuffle, step,
+)
+from sklearn_xc._kernels.ppdsparse._held_intercept cimport hold_of, visits_of_positive
+from sklearn_xc._kernels.ppdsparse._losses cimport is_smooth, most_of
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._pruned_search cimport (
     accumulate, certified_search, cost_from, keep_best, publish_weights, quick_search,
     sort_features, split, withdraw_weights,
 )
-from sklearn_xc._kernels.ppdsparse._types cimport LANES, DualsOf, Settings
+from sklearn_xc._kernels.ppdsparse._types cimport (
+    LANES, DualsOf, Settings, add_entries, limit_of_visits, thresholded_dot,
+)
+
+# Dual coordinate descent on the copied rows of one class (PPDSparse, Algorithm 2).
+
+cdef struct Descent:  # pointers into the copied rows
+    Member *members
+    int32_t *order
+    const int32_t *places
+    const float *values
+    float *v
+    Py_ssize_t n_left  # the first of `order`; others sit at zero and wait to leave
+
+
+cdef dispatched visit_members(Descent *d, const Settings *settings, Pass *at) noexcept nogil:
+    cdef Pass p = at[0]  # in registers
+    cdef float l1 = settings.l1, change
+    cdef Py_ssize_t a
+    cdef Member *m
+    cdef const int32_t *places
+    cdef const float *x
+    for a in range(d.n_left):
+        m = &d.members[d.order[a]]
+        places = d.places + m.start
+        x = d.values + m.start
+        change = step(
+            &m.alpha, m.y, m.most, m.inverse_weight, m.inverse_curvature,
+            thresholded_dot(places, x, m.length, d.v, l1), d.order, a, &p,
+        )
+        if change != 0:
+            add_entries(places, x, m.length, change, d.v)
+    at[0] = p
+
+
+cdef int descend(
+    ClassState state, const Settings *settings, int n_passes, double precision, float tiny
+) except -1 nogil:
+    """Passes, each in a fresh random order, until the squared gradients are small.
+
+    The dual is concave by `inverse` of the loss: the gap that members of the active set leave is
+    half the sum of their squared gradients over it (for C_i = 1) and of what the intercept b has
+    against them, (s_0 - l2 b)^2 / l2; the objective is at least half the sum of the dual variables.
+    """
+    cdef Py_ssize_t n = state.members.size()
+    cdef double pull, left
+    cdef float limit = <float>1e30
+    cdef Descent d
+    cdef Pass at
+    order_visits(state)
+    d.members = state.members.data()
+    d.order = state.order.data()
+    d.places = state.places.data()
+    d.values = state.values.data()
+    d.v = state.v.data()
+    d.n_left = state.order.size()
+    for _ in range(n_passes):
+        state.n_entries += state.places.size() * (<double>d.n_left / max(n, 1))
+        at = begin_pass(state.bias, state.anchor, state.hold, limit, tiny, settings)
+        shuffle(d.order, d.n_left, &state.rng)
+        visit_members(&d, settings, &at)
+        d.n_left = at.n_kept
+        state.bias += at.sum
+        pull = move_anchor(&state.anchor, state.bias, state.hold, settings)
+        left = at.squares * settings.loss.steepness + pull
+        if left <= precision * settings.tol * total_of(state):
+            break
+        limit = limit_of_visits(at.worst)
+    return 0
+
+
+cdef int order_visits(ClassState state) except -1 nogil:
+    """The members of the active set, positives as often as a pass visits them."""
+    cdef Py_ssize_t a, _, n = state.members.size(), n_positives = 0, n_visits = 0, times
+    for a in range(n):
+        n_positives += state.members[a].y > 0
+    times = visits_of_positive(n_positives, n)
+    state.order.resize(n + n_positives * (times - 1))
+    for a in range(n):
+        for _ in range(times if state.members[a].y > 0 else 1):
+            state.order[n_visits] = <int32_t>a
+            n_visits += 1
+    return 0
+
+
+cdef double total_of(ClassState state) noexcept nogil:
+    """The sum of the dual variables."""
+    cdef Py_ssize_t a
+    cdef double total = 0
+    for a in range(<Py_ssize_t>state.members.size()):
+        total += state.members[a].alpha
+    return total
+
 
 cdef enum:
     PASSES = 10  # of descent between two searches
@@ -70,7 +165,7 @@ cdef bint worth_pruning(const Settings *settings, Problem problem) noexcept nogi
     return (
         problem.X.has_columns
         and settings.intercept
-        and not settings.hinge
+        and is_smooth(&settings.loss)
         and not settings.sparsify
         and problem.coarse is problem.X
         and problem.X.n_entries > LANES * RARE_ENTRIES
@@ -94,7 +189,7 @@ cdef int start(
     state.n_violators = FEW
     e = problem.positive_indptr[label]
     add_members(
-        state, problem, &problem.positive_rows[e],
+        state, settings, problem, &problem.positive_rows[e],
         &problem.positive_grades[e] if problem.graded else NULL,
         problem.positive_indptr[label + 1] - e, True,
     )
@@ -104,17 +199,18 @@ cdef int start(
     if n_negatives:  # what comes with them needs no others
         return 0
     find_similar(state, problem)
-    admit_hits(state, problem)
+    admit_hits(state, settings, problem)
     n_negatives = n_random(problem, n_positives)
     return add_random_negatives(
-        state, problem, n_negatives, min(n_rows, max(<Py_ssize_t>POOL, 8 * n_negatives))
+        state, settings, problem, n_negatives,
+        min(n_rows, max(<Py_ssize_t>POOL, 8 * n_negatives)),
     )
 
 
 cdef int resume(
     ClassState state, const Settings *settings, Problem problem, DualsOf known
 ) except -1 nogil:
-    """Take the dual variables of an earlier fit; those of the squared hinge have no upper bound."""
+    """Take the dual variables of an earlier fit, clipped to the box of this one."""
     cdef Py_ssize_t d, a, n_positives = state.members.size()
     cdef int32_t i
     for d in range(known.n):
@@ -122,11 +218,13 @@ cdef int resume(
         if state.mark[i] == POSITIVE:
             a = place_of_positive(state.members.data(), n_positives, i)
         elif state.mark[i] == OUTSIDE:
-            add_members(state, problem, &i, NULL, 1, False)
+            add_members(state, settings, problem, &i, NULL, 1, False)
             a = state.members.size() - 1
         else:
             continue
-        state.members[a].alpha = known.values[d]
+        state.members[a].alpha = min(
+            known.values[d], most_of(&settings.loss, state.members[a].weight)
+        )
     if known.n:
         dual_value(state, settings)
         refresh_v(state)
@@ -203,20 +301,22 @@ cdef int find_similar(ClassState state, Problem problem) except -1 nogil:
     return 0
 
 
-cdef int admit_hits(ClassState state, Problem problem) except -1 nogil:
+cdef int admit_hits(
+    ClassState state, const Settings *settings, Problem problem
+) except -1 nogil:
     """Algorithm 1, step 2: violators join the active set."""
-    return add_members(state, problem, &state.hits[0], NULL, state.n_hits, False)
+    return add_members(state, settings, problem, &state.hits[0], NULL, state.n_hits, False)
 
 
 cdef int add_random_negatives(
-    ClassState state, Problem problem, Py_ssize_t n, Py_ssize_t pool
+    ClassState state, const Settings *settings, Problem problem, Py_ssize_t n, Py_ssize_t pool
 ) except -1 nogil:
     """Of the first `pool` rows; they take the place of the hits."""
     cdef Py_ssize_t q
     state.n_hits = min(n, problem.X.n_rows)
     for q in range(state.n_hits):
         state.hits[q] = random_below(&state.rng, <unsigned int>pool)
-    return admit_hits(state, problem)
+    return admit_hits(state, settings, problem)
 
 
 cdef double choose_threshold(
@@ -225,11 +325,14 @@ cdef double choose_threshold(
     """T = -1 - b' for an intercept b' a little below -1 and below that of the descent.
 
     Near the optimum the primal does not change with the intercept to first order: a shift by delta
-    costs delta^2 / 2 times its second derivative, which is l2 and the sum of the weights of the
-    rows that have a loss.  delta is such that this is `share` of the gap that is allowed.
+    costs delta^2 / 2 times its second derivative, which is l2 and at most the sum of the weights of
+    the rows that have a loss over `inverse`.  delta is such that this is `share` of the gap that is
+    allowed.
     """
     cdef double weight = max(state.positive_weight, state.negative_weight)
-    cdef double curvature = settings.l2 + weight * state.n_violators
+    cdef double curvature = (
+        settings.l2 + weight * state.n_violators * settings.loss.steepness
+    )
     cdef double delta = min(
         sqrt(2 * share * settings.tol * max(state.primal, <double>1) / curvature), LARGEST_SHIFT
     )
@@ -274,10 +377,10 @@ cdef int admit_violators(
     if keep == 0:
         keep = max(<Py_ssize_t>SELECTED, (1 if quick else 2) * n_members)
     keep_best(state, keep)
-    admit_hits(state, problem)
+    admit_hits(state, settings, problem)
     if few and not quick and state.anchor > -1:
         # with an intercept above -1 the loss is that of all rows: more of them share it
-        add_random_negatives(state, problem, 2 * n_members, problem.X.n_rows)
+        add_random_negatives(state, settings, problem, 2 * n_members, problem.X.n_rows)
     return 0
 
 
@@ -330,7 +433,7 @@ cdef bint solve_class(
         if quick:
             n_members = state.members.size()
             quick_search(
-                state, problem, quick_start(state, problem, first), threshold,
+                state, settings, problem, quick_start(state, problem, first), threshold,
                 2 * max(<Py_ssize_t>SELECTED, n_members),
             )
         elif cost <= in_lanes:

@@ -1,7 +1,13 @@
 from libc.stdint cimport int32_t, int64_t
 
 from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace
+from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._types cimport Settings
+
+
+cdef int prune_weights(
+    Workspace work, Py_ssize_t c, const Settings *settings, Problem problem
+) except -1 nogil
 
 
 cdef struct SparseOutput:  # grows as classes finish

@@ -6,6 +6,8 @@ active set only; v = sum_i a_i y_i x_i lives on the features that active samples
 
 from libc.stdint cimport int32_t, uint64_t
 
+from sklearn_xc._kernels.ppdsparse._losses cimport Loss
+
 cdef enum:
     LANES = 16  # one AVX-512 register of float32
     IDLE = -1
@@ -16,7 +18,7 @@ cdef enum:
 cdef struct Settings:
     float l1
     float l2
-    bint hinge  # hinge loss, else squared hinge
+    Loss loss
     bint intercept
     double tol  # relative duality gap at which a class is done
     int max_iter  # outer rounds
@@ -48,7 +50,7 @@ cdef struct Lane:
     float intercept  # of the last search, or a lower one at which its objective is smaller
     double loss  # of all samples at the scores of the last search
     double primal  # objective at the weights and the intercept of the last search
-    bint kept  # whether the weights of the lowest of all searches are kept, see `_certificate`
+    bint kept  # whether the weights of the lowest of all searches are kept, see `_listed_rows`
     double lowest_primal
     float lowest_intercept
     bint dual_known  # whether what follows is of the dual variables as they are

@@ -1,9 +1,14 @@
 from libc.stdint cimport int32_t, int64_t
 
 from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace
-from sklearn_xc._kernels.ppdsparse._matrix cimport Matrix
-from sklearn_xc._kernels.ppdsparse._problem cimport Problem
+from sklearn_xc._kernels.ppdsparse._problem cimport Matrix, Problem
 from sklearn_xc._kernels.ppdsparse._types cimport Lane, Settings
+
+
+cdef Py_ssize_t best_of(
+    int32_t *rows, float *scores, Py_ssize_t n, Py_ssize_t keep
+) noexcept nogil
+
 
 cdef extern from "ppdsparse/_dense_scores.h" nogil:
     void dense_scores "xc_dense_scores" (

@@ -12,10 +12,95 @@ from libc.string cimport memcpy
 from sklearn_xc._kernels.common._common cimport dispatched, interrupted
 from sklearn_xc._kernels.common._rows cimport Row, Rows, row_at
 from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace, primal_value
-from sklearn_xc._kernels.ppdsparse._matrix cimport Columns, Matrix
-from sklearn_xc._kernels.ppdsparse._problem cimport Problem
-from sklearn_xc._kernels.ppdsparse._selection cimport best_of
+from sklearn_xc._kernels.ppdsparse._losses cimport Loss, add_losses, unit_of, value
+from sklearn_xc._kernels.ppdsparse._problem cimport Columns, Matrix, Problem
 from sklearn_xc._kernels.ppdsparse._types cimport CHUNK, IDLE, LANES, Lane, Settings
+
+# The rows of highest score among those that a search has found.
+
+cdef enum:
+    BINS = 256  # of scores, whose numbers are bytes
+    TOGETHER = 16  # scores that are compared at once
+    AT_ONCE = 4096  # scores whose bins are kept for a moment
+
+
+cdef dispatched range_of(const float *scores, Py_ssize_t n, float *low, float *high) noexcept nogil:
+    """OUT the lowest and the highest of at least one score."""
+    cdef Py_ssize_t q, c
+    cdef float lows[TOGETHER]
+    cdef float highs[TOGETHER]
+    for c in range(TOGETHER):
+        lows[c] = highs[c] = scores[0]
+    for q in range(n // TOGETHER):
+        for c in range(TOGETHER):
+            lows[c] = min(lows[c], scores[q * TOGETHER + c])
+            highs[c] = max(highs[c], scores[q * TOGETHER + c])
+    for q in range(n // TOGETHER * TOGETHER, n):
+        lows[0] = min(lows[0], scores[q])
+        highs[0] = max(highs[0], scores[q])
+    for c in range(1, TOGETHER):
+        lows[0] = min(lows[0], lows[c])
+        highs[0] = max(highs[0], highs[c])
+    low[0] = lows[0]
+    high[0] = highs[0]
+
+
+cdef dispatched bins_of(
+    const float *scores, Py_ssize_t n, float low, float scale, uint8_t *bins
+) noexcept nogil:
+    """Of the histogram; safe where scores are not finite."""
+    cdef Py_ssize_t q
+    cdef float x
+    for q in range(n):
+        x = (scores[q] - low) * scale
+        x = x if x > 0 else 0
+        x = x if x < BINS - 1 else BINS - 1
+        bins[q] = <uint8_t><int32_t>x
+
+
+cdef Py_ssize_t best_of(
+    int32_t *rows, float *scores, Py_ssize_t n, Py_ssize_t keep
+) noexcept nogil:
+    """Move the `keep` rows of highest score to the front, in their order; returns how many.
+
+    They are the best up to a bin of the scores, where the earlier ones are taken: a histogram
+    decides, which is read straight on, where a selection would guess branches.
+    """
+    cdef Py_ssize_t q, part, start, some, kept = 0, above = 0, among
+    cdef Py_ssize_t n_parts = (n + AT_ONCE - 1) // AT_ONCE
+    cdef Py_ssize_t counts[BINS]
+    cdef uint8_t bins[AT_ONCE]
+    cdef int cut
+    cdef float low = 0, high = 0, scale
+    if n <= keep:
+        return n
+    range_of(scores, n, &low, &high)
+    scale = BINS / (high - low) if high > low else 0
+    for q in range(BINS):
+        counts[q] = 0
+    for part in range(n_parts):
+        start = part * AT_ONCE
+        some = min(<Py_ssize_t>AT_ONCE, n - start)
+        bins_of(scores + start, some, low, scale, bins)
+        for q in range(some):
+            counts[bins[q]] += 1
+    cut = BINS - 1
+    while above + counts[cut] < keep:
+        above += counts[cut]
+        cut -= 1
+    among = keep - above  # of the last bin
+    for part in range(n_parts):
+        start = part * AT_ONCE
+        some = min(<Py_ssize_t>AT_ONCE, n - start)
+        if n_parts > 1:  # else they are there
+            bins_of(scores + start, some, low, scale, bins)
+        for q in range(some):
+            rows[kept] = rows[start + q]
+            scores[kept] = scores[start + q]
+            kept += (bins[q] > cut) | ((bins[q] == cut) & (among > 0))
+            among -= bins[q] == cut
+    return kept
+
 
 cdef enum:
     GROUP = 64  # rows whose losses are summed in float32 before they go to a double
@@ -97,20 +182,19 @@ cdef dispatched scores_by_columns(
 cdef dispatched sum_losses(
     Py_ssize_t low,
     Py_ssize_t n,
-    bint hinge,
+    const Loss *loss,
     const float *threshold,
     const float[::1] sample_weight,
     const float[:, ::1] scores,
-    double *loss,  # OUT (LANES,)
+    double *sums,  # OUT (LANES,), in units of `unit_of`
     uint8_t *hit,  # OUT: for each QUAD of rows whether any lane is above its threshold
 ) noexcept nogil:
     """Losses of the rows taken as negatives, in the lanes of a vector."""
     cdef Py_ssize_t i, c, group, quad, end
     cdef float part[LANES]
     cdef float highest[LANES]
-    cdef float margin
     for c in range(LANES):
-        loss[c] = 0
+        sums[c] = 0
     for group in range((n + GROUP - 1) // GROUP):
         for c in range(LANES):
             part[c] = 0
@@ -119,18 +203,12 @@ cdef dispatched sum_losses(
             for c in range(LANES):
                 highest[c] = FAR
             for i in range(quad * QUAD, end):
-                if hinge:
-                    for c in range(LANES):
-                        highest[c] = max(highest[c], scores[i, c])
-                        part[c] += sample_weight[low + i] * max(1 + scores[i, c], <float>0)
-                else:
-                    for c in range(LANES):
-                        highest[c] = max(highest[c], scores[i, c])
-                        margin = max(1 + scores[i, c], <float>0)
-                        part[c] += sample_weight[low + i] * margin * margin
+                for c in range(LANES):
+                    highest[c] = max(highest[c], scores[i, c])
+                add_losses(loss, sample_weight[low + i], &scores[i, 0], part, LANES)
             hit[quad] = mask_above(highest, threshold) != 0
         for c in range(LANES):
-            loss[c] += part[c]
+            sums[c] += part[c]
 
 
 cdef void keep_best(
@@ -201,7 +279,7 @@ cdef void take_positives_out(
 ) noexcept nogil:
     """Positives have their own loss and are no candidates."""
     cdef Py_ssize_t i, c, at, end
-    cdef double margin
+    cdef double loss
     cdef Lane *lane
     for c in range(LANES):
         lane = &work.lanes[c]
@@ -213,12 +291,10 @@ cdef void take_positives_out(
             at += 1
         while at < end and problem.positive_rows[at] < high:
             i = problem.positive_rows[at]
-            margin = max(<double>0, 1 - <double>work.scores[i - low, c])
-            if not settings.hinge:
-                margin *= 0.5 * margin
+            loss = value(&settings.loss, max(<double>0, 1 - <double>work.scores[i - low, c]))
             if problem.graded:
-                margin *= problem.positive_grades[at]
-            lane.loss += lane.positive_weight * problem.sample_weight[i] * margin
+                loss *= problem.positive_grades[at]
+            lane.loss += lane.positive_weight * problem.sample_weight[i] * loss
             work.scores[i - low, c] = FAR
             at += 1
         work.positive_cursor[c] = at
@@ -237,7 +313,7 @@ cdef void search_chunk(
     cdef Py_ssize_t c
     cdef float bias[LANES]
     cdef float threshold[LANES]
-    cdef double loss[LANES]
+    cdef double sums[LANES]
     cdef uint8_t hit[CHUNK]
     cdef Lane *lanes = work.lanes
     for c in range(LANES):
@@ -257,10 +333,10 @@ cdef void search_chunk(
         scores_by_rows(low, high, bias, X.rows, work.weights, work.slot, work.scores)
     take_positives_out(work, settings, problem, low, high)
     sum_losses(
-        low, high - low, settings.hinge, threshold, problem.sample_weight, work.scores, loss, hit
+        low, high - low, &settings.loss, threshold, problem.sample_weight, work.scores, sums, hit
     )
     for c in range(LANES):
-        lanes[c].loss += lanes[c].negative_weight * loss[c] * (1 if settings.hinge else 0.5)
+        lanes[c].loss += lanes[c].negative_weight * sums[c] * unit_of(&settings.loss)
     collect_candidates(
         lanes, low, high - low, threshold, hit, problem.sample_weight, work.member, work.scores,
         work.candidates, work.candidate_scores,
