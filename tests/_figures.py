@@ -10,7 +10,8 @@ there before its file of figures: page, heading, first cell of the row, column.
 from decimal import ROUND_HALF_UP, Decimal
 
 README, PAPERS, MEMOIR = "README.md", "doc/development/papers.rst", "doc/estimators/memoir.rst"
-PPDSPARSE, LDGS = "doc/estimators/ppdsparse.rst", "doc/estimators/ldgs.rst"
+PPDSPARSE, LDGS = "doc/estimators/ppdsparse.rst", "doc/development/ldgs_method.rst"
+HOW_MEMOIR = "doc/development/memoir_method.rst"
 CHOOSING = "doc/guide/choosing.rst"
 
 
@@ -254,7 +255,7 @@ FIGURES += [
         ],
     ),
     (PAPERS, "it is 1/{} of dense weights in float64 here", lambda k: [share_of_dense(k)]),
-    (MEMOIR, "and the paper counts them: 1/{},", lambda k: [share_of_dense(k)]),
+    (HOW_MEMOIR, "and the paper counts them: 1/{},", lambda k: [share_of_dense(k)]),
     (
         PAPERS,
         "omniglot, 1,623 classes: decomposed keeps {} % of the exact precision, plain search {} %",
