@@ -12,7 +12,6 @@ from decimal import ROUND_HALF_UP, Decimal
 README, PAPERS, MEMOIR = "README.md", "doc/development/papers.rst", "doc/estimators/memoir.rst"
 PPDSPARSE, LDGS = "doc/estimators/ppdsparse.rst", "doc/development/ldgs_method.rst"
 HOW_MEMOIR = "doc/development/memoir_method.rst"
-CHOOSING = "doc/guide/choosing.rst"
 
 
 def fixed(value, decimals):
@@ -87,26 +86,6 @@ FIGURES = [
 ]
 
 
-def choosing(data, sizes, systems):
-    """A row of choosing.rst: P@1 and seconds of each system."""
-    text = f"* - {data} ({sizes}) " + "- {} %, {} s " * len(systems)
-
-    def figures(k):
-        for system in systems:
-            r = k.peers[data][system]
-            yield percents(r.precision, 1)[0]
-            yield significant(min(r.train_s), 2)
-
-    return CHOOSING, text, lambda k: list(figures(k))
-
-
-FIGURES += [
-    choosing("bibtex", "4,880, 159", ["ppdsparse", "ovr_svc", "pecos_xr"]),
-    choosing("cooking_fasttext", "12,404, 736", ["ppdsparse", "ovr_svc", "pecos_xr"]),
-    choosing("delicious", "12,920, 983", ["ppdsparse", "ovr_svc", "pecos_xr"]),
-    choosing("yso_finna_en_small", "47,093, 14,383", ["ppdsparse"]),
-    choosing("yso_finna_en", "517,506, 25,402", ["ppdsparse"]),
-]
 SIZES = {
     "bibtex": "4,880 159",
     "cooking_fasttext": "12,404 736",
