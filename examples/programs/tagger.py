@@ -3,8 +3,8 @@
 
 Tags a few titles after training on others, in a pipeline that is saved and loaded again::
 
-    python examples/programs/tagger.py                   # a CSV made of the shared data or of docstrings
-    python examples/programs/tagger.py my_titles.csv     # your own: the columns title and subjects
+    python examples/programs/tagger.py                # a CSV of shared data or of docstrings
+    python examples/programs/tagger.py my_titles.csv  # your own: the columns title and subjects
 
 The file has a line a title; its subjects stand in the second column, separated by semicolons::
 
