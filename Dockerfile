@@ -9,5 +9,5 @@ FROM python:3.12-slim
 RUN apt-get update && apt-get install --yes --no-install-recommends libgomp1 && rm -rf /var/lib/apt/lists/*
 COPY --from=build /wheels /wheels
 RUN pip install --no-cache-dir "$(ls /wheels/*.whl)[serve]"
-COPY examples/serve.py /serve.py
+COPY examples/programs/serve.py /serve.py
 ENTRYPOINT ["python", "/serve.py", "--host", "0.0.0.0"]

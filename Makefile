@@ -29,7 +29,7 @@ BUILD_FILES := setup.py pyproject.toml \
 	wheel clean
 
 demo: $(VENV)/.ready-plots
-	$(BIN)/python examples/quickstart.py $(DEMO_ARGS)
+	$(BIN)/python examples/programs/quickstart.py $(DEMO_ARGS)
 
 test: $(VENV)/.ready-test
 	$(PYTEST) $(TEST_ARGS)

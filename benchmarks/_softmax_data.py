@@ -60,7 +60,7 @@ def load(name, form="tfidf"):
 
 
 def docstrings(ngram_range=(1, 2), min_df=2):
-    """The passages of examples/quickstart.py, by default with its words and pairs of words."""
+    """The passages of examples/programs/quickstart.py, by default as words and pairs of words."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     from sklearn_xc.datasets import load_docstrings

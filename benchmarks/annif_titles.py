@@ -19,7 +19,7 @@ import _runner
 
 DATA = "yso_finna_en_small"
 WORK = _common.BUILD / "annif"
-BACKEND = _common.ROOT / "examples" / "annif_backend.py"
+BACKEND = _common.ROOT / "examples" / "programs" / "annif_backend.py"
 PACKAGES = ["annif", "omikuji", "scikit-learn", "numpy"]
 METRICS = ["F1@5", "NDCG", "NDCG@5", "Precision@1"]
 BONSAI = {"cluster_balanced": "False", "cluster_k": "100", "max_depth": "3"}
@@ -173,7 +173,8 @@ def write_page(found):
         _runner.source("annif"),
         "Titles of yso_finna_en_small (47,093 to train on, 11,773 to test on, 14,383 subjects of "
         "the ontology YSO) through Annif's commands `train` and `eval`, with "
-        "`examples/annif_backend.py` as one backend and Annif's own omikuji as the other; the same "
+        "`examples/programs/annif_backend.py` as one backend and Annif's own omikuji as the other; "
+        "the same "
         "analyzer, snowball(english), and the same TF-IDF. Metrics in per cent as Annif counts "
         "them, seconds and peak memory of the whole commands, two threads in training, one process "
         "in evaluation. One run each. "

@@ -16,7 +16,7 @@ EXAMPLES = HERE.parent / "examples"
 MEASUREMENTS = HERE / "development" / "measurements"
 sys.path[:0] = [str(EXAMPLES), str(HERE)]  # _gallery; extensions of these pages
 
-from _gallery import ORDER, PROGRAMS  # noqa: E402
+from _gallery import FOLDERS, GROUPS  # noqa: E402
 
 project = "sklearn-xc"
 author = "The sklearn-xc developers"
@@ -76,13 +76,15 @@ autodoc_default_options = {"member-order": "groupwise"}
 # --------------------------------------------------------------------------------------- gallery
 
 # Without a title, underlined, a file is no page.
-untitled = [path.stem for path in EXAMPLES.glob("*.py") if "\n====" not in path.read_text()[:300]]
+untitled = [path.stem for path in EXAMPLES.rglob("*.py") if "\n====" not in path.read_text()[:300]]
+pages = [f"{folder}/{name}" for folder in FOLDERS for name in ["index", *GROUPS[folder]]]
 
 sphinx_gallery_conf = {
     "examples_dirs": str(EXAMPLES),
     "gallery_dirs": "auto_examples",
-    "filename_pattern": rf"[/\\](?!{'|'.join(PROGRAMS)})\w+\.py$",  # what is run
+    "filename_pattern": r"[/\\](?!programs)\w+[/\\]\w+\.py$",  # what is run
     "ignore_pattern": rf"^({'|'.join(untitled)})\.py$",
+    "subsection_order": [f"../examples/{folder}" for folder in FOLDERS],
     "doc_module": ("sklearn_xc",),
     "backreferences_dir": "api/backreferences",
     "download_all_examples": False,
@@ -131,7 +133,7 @@ html_theme_options = {
         "index": [],
         # room for wide tables and for code
         **{f"development/measurements/{page.stem}": [] for page in MEASUREMENTS.glob("*.md")},
-        **{f"auto_examples/{name}": [] for name in ["index", *ORDER]},
+        **{f"auto_examples/{name}": [] for name in ["index", *pages]},
     },
     "footer_start": ["copyright"],
     "footer_end": [],

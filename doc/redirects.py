@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from _gallery import GROUPS
+
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Moved</title>
 <meta http-equiv="refresh" content="0; url={new}"><link rel="canonical" href="{new}"></head>
@@ -9,7 +11,7 @@ PAGE = """<!doctype html>
 """
 MOVED = {
     "start": "start/first_model",
-    "tutorial_tagger": "start/tutorial",
+    "tutorial_tagger": "howto/tag_documents",
     "embeddings": "howto/embeddings",
     "choosing": "guide/choosing",
     "preparing": "guide/preparing",
@@ -24,7 +26,8 @@ MOVED = {
     "serving": "guide/serving",
     "growing": "guide/growing",
     "large_data": "guide/large_data",
-    "clusters": "guide/clusters",
+    "clusters": "guide/large_data",
+    "guide/clusters": "guide/large_data",
     "scikit_learn": "guide/scikit_learn",
     "user_guide": "guide/index",
     "ppdsparse": "estimators/ppdsparse",
@@ -50,6 +53,11 @@ MOVED = {
     "papers": "development/papers",
     "whats_new": "development/whats_new",
 }
+MOVED |= {  # the gallery had no folders before
+    f"auto_examples/{name}": f"auto_examples/{folder}/{name}"
+    for folder, names in GROUPS.items()
+    for name in names
+}
 
 
 def write(app, exception):
@@ -60,7 +68,8 @@ def write(app, exception):
     for old, new in MOVED.items():
         if not (site / f"{new}.html").exists():
             raise ValueError(f"the redirect of {old!r} leads to {new!r}, which is no page")
-        (site / f"{old}.html").write_text(PAGE.format(new=f"{new}.html"), encoding="utf-8")
+        href = "../" * old.count("/") + f"{new}.html"
+        (site / f"{old}.html").write_text(PAGE.format(new=href), encoding="utf-8")
 
 
 def setup(app):

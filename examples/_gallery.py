@@ -10,48 +10,45 @@ C4  purple  a fourth way
 0.4 grey    exact, ideal, or what it is held against
 """
 
+from pathlib import Path
+
 COLOURS = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9"]
 
-ORDER = [
-    "first_steps",
-    "suggest_tags",
-    "sentence_embeddings",
-    "recommender",
-    "word_embedding",
-    "probabilities",
-    "decisions",
-    "rare_labels",
-    "label_texts",
-    "nearest_rows",
-    "stacking",
-    "inspection",
-    "growing",
-    "mapped_file",
-    "cluster",
-    # figures of the papers
-    "augment_reduce",
-    "implicit_softmax",
-    "memoir",
-    "ldgs",
-    # programs, which are shown and not run
-    "quickstart",
-    "tagger",
-    "embeddings",
-    "serve",
-    "annif_backend",
-]
-PROGRAMS = ORDER[ORDER.index("quickstart") :]
+GROUPS = {  # folder -> its files, in the order of the page
+    "first_steps": ["first_steps", "suggest_tags", "sentence_embeddings", "inspection"],
+    "tasks": [
+        "probabilities",
+        "decisions",
+        "rare_labels",
+        "label_texts",
+        "recommender",
+        "growing",
+        "mapped_file",
+        "cluster",
+    ],
+    "methods": [
+        "nearest_rows",
+        "stacking",
+        "word_embedding",
+        "augment_reduce",
+        "implicit_softmax",
+        "memoir",
+        "ldgs",
+    ],
+    "programs": ["quickstart", "tagger", "embeddings", "serve", "annif_backend"],  # not run
+}
+FOLDERS = list(GROUPS)
 
 
 class Order:
     """Sort key of the files of a folder."""
 
     def __init__(self, folder):
-        self.folder = folder
+        self.order = GROUPS.get(Path(folder).name, [])
 
     def __call__(self, file):
         name = file.removesuffix(".py")
-        return (ORDER.index(name) if name in ORDER else len(ORDER), name)
+        return (self.order.index(name) if name in self.order else len(self.order), name)
 
 
 def use_style(gallery_conf, file):

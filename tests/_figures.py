@@ -10,8 +10,8 @@ there before its file of figures: page, heading, first cell of the row, column.
 from decimal import ROUND_HALF_UP, Decimal
 
 README, PAPERS, MEMOIR = "README.md", "doc/development/papers.rst", "doc/estimators/memoir.rst"
-PPDSPARSE, LDGS = "doc/estimators/ppdsparse.rst", "doc/estimators/ldgs.rst"
-CHOOSING = "doc/guide/choosing.rst"
+PPDSPARSE, LDGS = "doc/estimators/ppdsparse.rst", "doc/development/ldgs_method.rst"
+HOW_MEMOIR = "doc/development/memoir_method.rst"
 
 
 def fixed(value, decimals):
@@ -86,26 +86,6 @@ FIGURES = [
 ]
 
 
-def choosing(data, sizes, systems):
-    """A row of choosing.rst: P@1 and seconds of each system."""
-    text = f"* - {data} ({sizes}) " + "- {} %, {} s " * len(systems)
-
-    def figures(k):
-        for system in systems:
-            r = k.peers[data][system]
-            yield percents(r.precision, 1)[0]
-            yield significant(min(r.train_s), 2)
-
-    return CHOOSING, text, lambda k: list(figures(k))
-
-
-FIGURES += [
-    choosing("bibtex", "4,880, 159", ["ppdsparse", "ovr_svc", "pecos_xr"]),
-    choosing("cooking_fasttext", "12,404, 736", ["ppdsparse", "ovr_svc", "pecos_xr"]),
-    choosing("delicious", "12,920, 983", ["ppdsparse", "ovr_svc", "pecos_xr"]),
-    choosing("yso_finna_en_small", "47,093, 14,383", ["ppdsparse"]),
-    choosing("yso_finna_en", "517,506, 25,402", ["ppdsparse"]),
-]
 SIZES = {
     "bibtex": "4,880 159",
     "cooking_fasttext": "12,404 736",
@@ -254,7 +234,7 @@ FIGURES += [
         ],
     ),
     (PAPERS, "it is 1/{} of dense weights in float64 here", lambda k: [share_of_dense(k)]),
-    (MEMOIR, "and the paper counts them: 1/{},", lambda k: [share_of_dense(k)]),
+    (HOW_MEMOIR, "and the paper counts them: 1/{},", lambda k: [share_of_dense(k)]),
     (
         PAPERS,
         "omniglot, 1,623 classes: decomposed keeps {} % of the exact precision, plain search {} %",

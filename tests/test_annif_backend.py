@@ -1,4 +1,4 @@
-"""examples/annif_backend.py through Annif's command line, where Annif is installed.
+"""examples/programs/annif_backend.py through Annif's command line, where Annif is installed.
 
 That is in this environment, or in the one that benchmarks/annif_titles.py makes, build/annif.
 """
@@ -70,7 +70,7 @@ def annif(folder, *arguments, text=None, fails=False):
     paths = [str(ROOT)] if PYTHON == OWN else [str(ROOT), *filter(None, sys.path)]
     variables = {"PYTHONPATH": os.pathsep.join(paths), "NLTK_DATA": str(folder / "nltk")}
     result = subprocess.run(
-        [PYTHON, ROOT / "examples" / "annif_backend.py", *arguments],
+        [PYTHON, ROOT / "examples" / "programs" / "annif_backend.py", *arguments],
         capture_output=True,
         text=True,
         check=False,

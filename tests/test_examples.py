@@ -19,6 +19,7 @@ import sklearn_xc.datasets
 FOLDER = Path(__file__).resolve().parents[1] / "examples"
 PNG = b"\x89PNG\r\n\x1a\n"
 GALLERY = runpy.run_path(str(FOLDER / "_gallery.py"))
+FILES = {path.stem: path for path in sorted(FOLDER.glob("*/*.py"))}
 SMALL = {"ROWS": "400", "PASSES": "2", "LABELS": "300"}
 PICTURES = {
     "first_steps": 1,
@@ -46,7 +47,7 @@ def run(name, *arguments, folder, **variables):
     """A program of the examples, in a process of its own."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     return subprocess.run(
-        [sys.executable, "-W", "error", FOLDER / f"{name}.py", *arguments],
+        [sys.executable, "-W", "error", FILES[name], *arguments],
         capture_output=True,
         text=True,
         check=False,
@@ -77,7 +78,7 @@ def page(monkeypatch, capsys, few_docs):
             monkeypatch.setenv(variable, value)
         with matplotlib.rc_context():
             GALLERY["use_style"](None, None)
-            found = runpy.run_path(str(FOLDER / f"{name}.py"), run_name="__main__")
+            found = runpy.run_path(str(FILES[name]), run_name="__main__")
             figures = [plt.figure(number) for number in plt.get_fignums()]
         return found, capsys.readouterr().out, figures
 
@@ -91,9 +92,10 @@ def page(monkeypatch, capsys, few_docs):
 
 
 def test_gallery_lists_every_example():
-    names = {path.stem for path in FOLDER.glob("*.py") if not path.name.startswith("_")}
-    assert names == set(GALLERY["ORDER"])
-    assert set(PICTURES) | {"cluster"} == set(GALLERY["ORDER"]) - set(GALLERY["PROGRAMS"])
+    listed = {name: folder for folder, names in GALLERY["GROUPS"].items() for name in names}
+    assert listed == {name: path.parent.name for name, path in FILES.items()}
+    run = {name for name, folder in listed.items() if folder != "programs"}
+    assert set(PICTURES) | {"cluster"} == run
 
 
 def labels_of(axis):
@@ -135,7 +137,7 @@ def test_page_runs_and_its_pictures_can_be_read(name, page):
 
 def test_colours_of_pages_are_those_of_the_cycle():
     for name in PICTURES:
-        text = (FOLDER / f"{name}.py").read_text()
+        text = FILES[name].read_text()
         assert re.findall(r"tab:\w+|#[0-9a-fA-F]{6}", text) == []
 
 
@@ -238,12 +240,12 @@ def test_embeddings_of_ones_own(tmp_path):
     assert run("embeddings", "rows.npy", folder=tmp_path).returncode == 2
 
 
-@pytest.mark.parametrize("name", sorted(path.stem for path in FOLDER.glob("[!_]*.py")))
+@pytest.mark.parametrize("name", FILES)
 def test_a_download_needs_nothing_beside_it(name, tmp_path):
     """The gallery offers each file alone: it imports nothing that lies beside it here."""
-    beside = {path.stem for path in FOLDER.glob("*.py")}
+    beside = {*FILES, "_gallery"}
     imported = set()
-    for node in ast.walk(ast.parse((FOLDER / f"{name}.py").read_text())):
+    for node in ast.walk(ast.parse(FILES[name].read_text())):
         if isinstance(node, ast.Import):
             imported |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -253,7 +255,7 @@ def test_a_download_needs_nothing_beside_it(name, tmp_path):
 
 @pytest.mark.parametrize("name", ["tagger", "embeddings"])
 def test_a_program_starts_in_an_empty_folder(name, tmp_path):
-    (tmp_path / f"{name}.py").write_text((FOLDER / f"{name}.py").read_text())
+    (tmp_path / f"{name}.py").write_text(FILES[name].read_text())
     call = [sys.executable, f"{name}.py", "--help"]
     root = str(FOLDER.parent)
     environment = {**os.environ, "PYTHONPATH": root}

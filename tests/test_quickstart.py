@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).resolve().parents[1] / "examples" / "quickstart.py"
+SCRIPT = Path(__file__).resolve().parents[1] / "examples" / "programs" / "quickstart.py"
 PNG = b"\x89PNG\r\n\x1a\n"
 
 

@@ -200,8 +200,8 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
     >>> from sklearn_xc import AugmentReduceClassifier
     >>> X, y = load_digits(return_X_y=True)
     >>> model = AugmentReduceClassifier(random_state=0).fit(X, y)
-    >>> model.score(X, y) > 0.9
-    True
+    >>> round(model.score(X, y), 1)
+    1.0
     >>> model.predict_proba(X[:1]).argmax().item()
     0
     """

@@ -77,7 +77,10 @@ def _answers(model, options, notes, k, kept):
 def samples(options, notes, size):
     """Yield numbers of lines and what a model predicts for, some samples at a time."""
     columns = replace(columns_of(options, notes), labels=None)
-    if "columns" not in notes and options.file != "-" and format_of(options.file, columns) == "xc":
+    kind = format_of(options.file, columns)
+    if options.text and kind == "lines":
+        raise ValueError("--text names a column, and lines of text have none; give --format")
+    if "columns" not in notes and options.file != "-" and kind == "xc":
         number = 1
         for X, _ in iter_xc(options.file, size):
             yield range(number + 1, number + 1 + X.shape[0]), X

@@ -78,6 +78,8 @@ def format_of(path: str, columns: Columns) -> str:
     if any(word.startswith(PREFIX) for word in first):
         return "fasttext"
     if columns.text:
+        if parts[-1] == "txt" and columns.labels is None:  # texts to answer for
+            return "lines"
         raise ValueError(f"{path}: the ending names no format of columns; give --format")
     if len(first) == 3 and all(word.isdecimal() for word in first):
         return "xc"

@@ -238,8 +238,8 @@ default="auto"
     >>> X, y = load_digits(return_X_y=True)
     >>> X = normalize(X)
     >>> model = ImplicitSoftmaxRegressor(random_state=0).fit(X[:1500], y[:1500])
-    >>> model.score(X[1500:], y[1500:]) > 0.85
-    True
+    >>> round(model.score(X[1500:], y[1500:]), 1)
+    0.9
     >>> labels, probabilities = model.predict_topk(X[:3], k=2, scores="proba")
     >>> labels[:, 0].tolist()
     [0, 1, 2]

@@ -245,8 +245,8 @@ class LDGSClassifier(
     >>> X, y = load_digits(return_X_y=True)
     >>> X = normalize(X)
     >>> model = LDGSClassifier(hidden_dim=16, random_state=0).fit(X[:1500], y[:1500])
-    >>> model.score(X[1500:], y[1500:]) > 0.85
-    True
+    >>> round(model.score(X[1500:], y[1500:]), 1)
+    0.9
     >>> model.transform(X[:3]).shape, model.coef_.shape
     ((3, 16), (10, 16))
     """

@@ -222,8 +222,8 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
     >>> X, y = load_digits(return_X_y=True)
     >>> X = normalize(X)
     >>> model = MemoirSVC(random_state=0).fit(X[:1500], y[:1500])
-    >>> model.score(X[1500:], y[1500:]) > 0.85
-    True
+    >>> round(model.score(X[1500:], y[1500:]), 1)
+    0.9
     >>> model.predict_topk(X[:3], k=2)[0][:, 0].tolist()
     [0, 1, 2]
     """

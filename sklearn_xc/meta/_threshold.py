@@ -132,8 +132,10 @@ class TopKThresholdClassifier(BaseThresholdWrapper):
     >>> X, Y = make_xc_classification(600, 500, 40, n_labels=2.0, random_state=0)
     >>> plain = PPDSparseClassifier(random_state=0).fit(X[:500], Y[:500])
     >>> tuned = TopKThresholdClassifier(PPDSparseClassifier(random_state=0)).fit(X[:500], Y[:500])
-    >>> micro_f1(Y[500:], tuned.predict(X[500:])) > micro_f1(Y[500:], plain.predict(X[500:]))
-    True
+    >>> for model in (plain, tuned):
+    ...     print(round(micro_f1(Y[500:], model.predict(X[500:])), 1))
+    0.8
+    0.9
     """
 
     _parameter_constraints = {  # noqa: RUF012

@@ -57,8 +57,8 @@ class LinearSketch(BaseEstimator):
     >>> sketch.transform(X).shape
     (2, 512)
     >>> twice = sketch.transform(2 * X)
-    >>> bool(np.allclose(twice, 2 * sketch.transform(X)))
-    True
+    >>> print(f"{abs(twice - 2 * sketch.transform(X)).max():.4f}")  # it is linear
+    0.0000
     """
 
     _parameter_constraints = {  # noqa: RUF012

@@ -58,8 +58,8 @@ def cross_val_label_scores(
     >>> X, y = make_xc_classification(600, 300, 20, signal=0.5, random_state=0)
     >>> y[7] = (y[7] + 1) % 20  # an error
     >>> given = cross_val_label_scores(PPDSparseClassifier(random_state=0), X, y)
-    >>> 7 in np.argsort(given)[:20]
-    True
+    >>> print(f"score of the wrong label {given[7]:.1f}, median {np.median(given):.1f}")
+    score of the wrong label -0.9, median 0.7
     """
     if scores not in ("decision", "proba"):
         raise ValueError(f"scores must be 'decision' or 'proba', got {scores!r}")

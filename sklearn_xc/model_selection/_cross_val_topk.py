@@ -116,8 +116,8 @@ def cross_val_topk(
     ((300, 3), dtype('float32'), 40)
     >>> from sklearn_xc.metrics import precision_at_k
     >>> found = cross_val_topk(PPDSparseClassifier(random_state=0), X, Y, k=3)
-    >>> 0 < precision_at_k(Y, found, k=3) < 1
-    True
+    >>> round(precision_at_k(Y, found, k=3), 1)
+    0.3
     """
     if scores not in ("decision", "proba"):
         raise ValueError(f"scores must be 'decision' or 'proba', got {scores!r}")

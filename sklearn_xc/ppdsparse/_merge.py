@@ -65,8 +65,8 @@ def merge(models):
     >>> whole.coef_.shape
     (40, 500)
     >>> apart = np.hstack([part.decision_function(X) for part in parts])
-    >>> np.allclose(whole.decision_function(X), apart, atol=1e-5)
-    True
+    >>> print(f"{abs(whole.decision_function(X) - apart).max():.4f}")  # scores stay
+    0.0000
     """
     models = list(models)
     _check_models(models)

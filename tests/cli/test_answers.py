@@ -130,6 +130,17 @@ def test_explanations(run, folder):
     assert found["score"] == pytest.approx(total)
 
 
+def test_a_text_file_is_lines_for_a_model_of_columns(run, folder):
+    texts = [text for text, _ in samples(5, seed=1)]
+    (folder / "texts.txt").write_text("\n".join([*texts, "10 20 30"]) + "\n")
+    found = run("predict", "tagger.sxc", "texts.txt")
+    assert found == run("predict", "tagger.sxc", "texts.txt", "--format", "lines")
+    assert len(found[1].splitlines()) == 6
+    code, _, errors = run("predict", "tagger.sxc", "texts.txt", "--text", "title")
+    assert code != 0
+    assert "--text names a column" in errors
+
+
 def test_info(run):
     code, output, _ = run("info", "tagger.sxc", "--json")
     found = json.loads(output)

@@ -110,7 +110,7 @@ plt.show()
 
 # %%
 # Are the probabilities of the softmax to be trusted? More on this in
-# :ref:`sphx_glr_auto_examples_probabilities.py`.
+# :ref:`sphx_glr_auto_examples_tasks_probabilities.py`.
 
 ReliabilityDisplay.from_estimator(models["softmax"], *test, name="softmax")
 plt.show()

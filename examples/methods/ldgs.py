@@ -55,7 +55,7 @@ for name, parameters in runs.items():
 
 # %%
 # With hundreds of classes all steps are cheap. What the search saves grows with the number of
-# classes; :doc:`/estimators/ldgs` has figures for a million.
+# classes; :doc:`/development/ldgs_method` has figures for a million.
 
 import matplotlib.pyplot as plt
 

@@ -7,8 +7,8 @@ The data is real and already on your machine: the docstrings of NumPy, SciPy, sc
 standard library, cut into passages. Every function, class and method is a class to tell apart, and
 one passage of each is held out to test with::
 
-    python examples/quickstart.py
-    python examples/quickstart.py --ask "how do I sort a list without changing it?"
+    python examples/programs/quickstart.py
+    python examples/programs/quickstart.py --ask "how do I sort a list without changing it?"
 """
 
 import argparse

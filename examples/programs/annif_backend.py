@@ -3,10 +3,10 @@
 
 Annif indexes the texts of libraries by subject. This is its command line with one more backend::
 
-    python examples/annif_backend.py load-vocab yso subjects.tsv --language en
-    python examples/annif_backend.py train yso-xc titles.tsv
-    echo "a history of lighthouses" | python examples/annif_backend.py suggest yso-xc
-    python examples/annif_backend.py eval yso-xc more_titles.tsv
+    python examples/programs/annif_backend.py load-vocab yso subjects.tsv --language en
+    python examples/programs/annif_backend.py train yso-xc titles.tsv
+    echo "a history of lighthouses" | python examples/programs/annif_backend.py suggest yso-xc
+    python examples/programs/annif_backend.py eval yso-xc more_titles.tsv
 
 Every command is there (``run`` serves its web page). Annif keeps a fixed table of backends and
 looks for no others, so this program adds a line to the table and hands over. A project of

@@ -3,9 +3,9 @@
 
 Serves a saved pipeline and asks it, from eight clients on this machine::
 
-    python examples/serve.py tagger/tagger.sxc --workers 2 --requests 2000
+    python examples/programs/serve.py tagger/tagger.sxc --workers 2 --requests 2000
 
-``examples/tagger.py`` makes such a file. The service itself is part of the package,
+``examples/programs/tagger.py`` makes such a file. The service itself is part of the package,
 :mod:`sklearn_xc.serve`, and ``sklearn-xc serve tagger/tagger.sxc`` starts it: an HTTP API, and a
 page to try the model. Needs Starlette and uvicorn (``pip install "sklearn-xc[serve]"``).
 """

@@ -61,7 +61,7 @@ for name, parameters in runs.items():
 # %%
 # Well below a recall of one the accuracy is that of exact search. With so few classes exact
 # search is the faster one as well; an index pays from some ten thousand classes on, and
-# :doc:`/estimators/memoir` has figures of that.
+# :doc:`/development/memoir_method` has figures of that.
 
 import matplotlib.pyplot as plt
 

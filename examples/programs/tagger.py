@@ -3,8 +3,8 @@
 
 Tags a few titles after training on others, in a pipeline that is saved and loaded again::
 
-    python examples/tagger.py                   # a CSV made of the shared data or of docstrings
-    python examples/tagger.py my_titles.csv     # your own: the columns title and subjects
+    python examples/programs/tagger.py                # a CSV of shared data or of docstrings
+    python examples/programs/tagger.py my_titles.csv  # your own: the columns title and subjects
 
 The file has a line a title; its subjects stand in the second column, separated by semicolons::
 
@@ -32,7 +32,7 @@ from sklearn_xc import PPDSparseClassifier, load, predict_topk, save
 from sklearn_xc.datasets import load_docstrings, load_xc
 from sklearn_xc.metrics import precision_at_k, recall_at_k
 
-SHARED = Path(__file__).resolve().parents[1] / "../shared/data"
+SHARED = "../shared/data"  # beside a checkout
 DEEPEST = 10  # tags that the picture looks at
 
 

@@ -3,8 +3,8 @@
 
 Dense rows of a sentence encoder, or of TF-IDF and an SVD::
 
-    python examples/embeddings.py                                   # made here, of docstrings
-    python examples/embeddings.py rows.npy labels.txt               # your own
+    python examples/programs/embeddings.py                         # made here, of docstrings
+    python examples/programs/embeddings.py rows.npy labels.txt     # your own
 
 ``rows.npy`` is what an encoder returns, ``np.save("rows.npy", encoder.encode(texts))``, and
 labels.txt has the class of each row in a line. By default passages of docstrings become rows of 128
