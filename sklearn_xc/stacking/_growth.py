@@ -58,6 +58,8 @@ def grown(stack, label_features, names):
     shares = _more_texts(stack._facts.shares, rows, line_of, places, new)
     stack._labels, stack._parts, stack.estimators_ = labels, parts, estimators
     stack._facts = LabelFacts(frequencies, shares)
+    if stack.label_names is not None:  # so that a clone can be fitted on all columns
+        stack.label_names = labels.classes
 
 
 def _copied(estimator):

@@ -188,6 +188,30 @@ def test_labels_join_by_their_texts(models, kind, tmp_path):
     assert len(model.classes_) == 42
 
 
+def test_columns_of_an_indicator_have_names(tmp_path):
+    number = fitted()
+    named = fitted(label_names=NAMES)
+    numbers, scores = number.predict_topk(Q, 3)
+    found = named.predict_topk(Q, 3)
+    np.testing.assert_array_equal(found[0], NAMES[numbers])
+    np.testing.assert_array_equal(found[1], scores)
+    assert named.topk_predictor(2, exclude=["c03"])(Q[:1])[0].shape == (1, 2)
+    assert clone(named).fit(X, Y).classes_.tolist() == NAMES.tolist()
+    named.add_labels(T[:2], ["new", "other"])
+    assert named.classes_.tolist() == named.label_names.tolist() == [*NAMES, "new", "other"]
+    named.save(tmp_path / "model")
+    assert load(tmp_path / "model").classes_.tolist() == [*NAMES, "new", "other"]
+
+
+def test_explanations_of_parts_have_the_names_of_features():
+    words = np.array([f"word {i}" for i in range(X.shape[1])])
+    model = fitted()
+    found = model.explain(Q[:1], k=3, feature_names=words)[0].parts["ovr"]
+    assert found.feature_names.tolist() == words[found.features].tolist()
+    with pytest.raises(ValueError, match="feature_names must be 1-D with a name for each of the"):
+        model.explain(Q[:1], feature_names=words[:3])
+
+
 def test_labels_do_not_join_without_a_part_that_takes_them():
     model = TopKStackingClassifier(FAST[:1], random_state=0).fit(X, Y)
     with pytest.raises(ValueError, match="none of the parts"):
@@ -334,6 +358,9 @@ BAD = {
     "no labels": ({}, {"y": Y * 0}, "none of these has a label"),
     "fewer": ({}, {"y": Y[:5]}, "inconsistent numbers of samples"),
     "weight": ({}, {"sample_weight": -np.ones(700)}, "weight"),
+    "a name twice": ({"label_names": ["a"] * 40}, {}, "label_names names two labels .a."),
+    "fewer names": ({"label_names": ["a", "b"]}, {}, "label_names"),
+    "names of classes": ({"label_names": NAMES}, {"y": CODES}, "label_names is for the columns"),
 }
 
 
