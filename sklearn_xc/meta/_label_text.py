@@ -154,6 +154,8 @@ class LabelTextClassifier(Growth, SaveMixin, ClassifierMixin, MetaEstimatorMixin
     def _fit(self, method, X, y, texts, fit_params):
         """Fit both, the classifier by `fit` or a first `partial_fit`."""
         rows = read_rows(X)
+        if not rows:
+            raise ValueError("X has 0 texts; at least one row is needed")
         classifier = clone(self._given_classifier())
         targets = read_targets(y, texts, len(rows), classifier)
         if texts and "label_features" not in signature(getattr(classifier, method)).parameters:

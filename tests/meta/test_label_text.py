@@ -398,6 +398,14 @@ BAD = {
     "a missing row": ({"X": [None, *ROWS[1:]]}, ValueError, "X holds None"),
     "a matrix": ({"X": np.eye(12)}, ValueError, r"got shape \(12, 12\)"),
     "fewer labels": ({"y": CLASSES[:-1]}, ValueError, "X has 12 texts, but y has labels for 11"),
+    "no rows": ({"X": [], "y": []}, ValueError, "X has 0 texts"),
+    "labels and lists of labels": (
+        {"y": ["sort", ["sum"]] * 6},
+        ValueError,
+        "y holds the label 'sort' and a list of labels",
+    ),
+    "one row": ({"X": ROWS[:1], "y": [["sort"]]}, ValueError, r"X has 1 sample\(s\)"),
+    "rows without labels": ({"y": [[]] * 12}, ValueError, "none of these has a label"),
     "numbers and texts": ({"y": [1, 2] * 6}, ValueError, "convert the labels"),
     "texts of a column that is not there": (
         {"y": np.eye(12, dtype=int)},
