@@ -32,6 +32,30 @@ backend=sklearn_xc
 analyzer=snowball(english)
 vocab=topics
 limit=2
+method=ppdsparse
+l1=0.01
+
+[warm]
+language=en
+backend=sklearn_xc
+analyzer=snowball(english)
+vocab=topics
+method=ppdsparse
+allow_learn=True
+
+[near]
+language=en
+backend=sklearn_xc
+analyzer=snowball(english)
+vocab=topics
+method=neighbors
+allow_learn=True
+
+[bad]
+language=en
+backend=sklearn_xc
+analyzer=snowball(english)
+vocab=topics
 l1=0.01
 """
 
@@ -61,7 +85,8 @@ def project(tmp_path_factory):
     (folder / "old.tsv").write_text(titles(dict(list(topics.items())[:4])))
     (folder / "new.tsv").write_text(titles({"lighthouses and rivers": "castle"}))
     annif(folder, "load-vocab", "topics", "topics.tsv", "--language", "en")
-    annif(folder, "train", "xc", "old.tsv", "-j", "1")
+    for name in ("xc", "warm", "near"):
+        annif(folder, "train", name, "old.tsv", "-j", "1")
     annif(folder, "train", "fixed", "all.tsv", "-j", "1")
     return folder
 
@@ -102,27 +127,41 @@ def test_evaluates(project):
     assert re.search(r"Precision@1:\s+1\.0", found)
 
 
-def test_learns_and_trains_on_what_it_has(project):
+LEARNING = ["xc", "warm", "near"]
+
+
+@pytest.mark.parametrize("name", LEARNING)
+def test_subjects_without_a_document_are_found_by_their_names(project, name):
+    assert suggested(project, name, "fields of wheat")[0][0] == "Wheat"
+
+
+@pytest.mark.parametrize("name", LEARNING)
+def test_learns_and_trains_on_what_it_has(project, name):
     text = "lighthouses and rivers"
-    assert "Castle" not in suggested(project, "xc", text)[0]
-    annif(project, "learn", "xc", "new.tsv")
-    learned = suggested(project, "xc", text)[0]
-    assert learned[0] == "Castle"
-    assert suggested(project, "xc", "volcanos")[0][0] == "Volcano"  # what it knew
-    annif(project, "train", "xc", "--cached", "-j", "1")
-    assert suggested(project, "xc", text)[0][0] == "Castle"
-    names = sorted(path.name for path in (project / "data" / "projects" / "xc").iterdir())
-    assert names == ["xc-model.sxc", "xc-train-rows.npz", "xc-train-subjects.npz"]
+    assert suggested(project, name, text)[0][0] != "Castle"
+    annif(project, "learn", name, "new.tsv")
+    assert suggested(project, name, text)[0][0] == "Castle"
+    assert suggested(project, name, "volcanos")[0][0] == "Volcano"  # what it knew
+    annif(project, "train", name, "--cached", "-j", "1")
+    assert suggested(project, name, text)[0][0] == "Castle"
+    names = sorted(path.name for path in (project / "data" / "projects" / name).iterdir())
+    assert names == ["xc-model.sxc", "xc-train-rows.txt", "xc-train-subjects.npz"]
 
 
 def test_learns_subjects_that_are_new_in_the_vocabulary(project):
     with open(project / "topics.tsv", "a") as file:
-        file.write("<http://t/bridge>\tBridge\n")
-    annif(project, "load-vocab", "topics", "topics.tsv", "--language", "en", "--force")
+        file.write("<http://t/bridge>\tBridge\n<http://t/red>\tRed\n")
+    annif(project, "load-vocab", "topics", "topics.tsv", "--language", "en")
     (project / "more.tsv").write_text(titles({"violins and volcanos": "bridge"}))
-    annif(project, "learn", "xc", "more.tsv")
-    assert suggested(project, "xc", "violins and volcanos")[0][0] == "Bridge"
-    assert suggested(project, "xc", "rivers")[0][0] == "River"
+    for name in LEARNING:
+        annif(project, "learn", name, "more.tsv")
+        assert suggested(project, name, "violins and volcanos")[0][0] == "Bridge"
+        assert suggested(project, name, "rivers")[0][0] == "River"
+        assert "Red" in suggested(project, name, "red")[0][:3]  # by its name alone
+
+
+def test_refuses_parameters_of_another_method(project):
+    assert "l1 and l2 are for ppdsparse" in annif(project, "train", "bad", "old.tsv", fails=True)
 
 
 def test_refuses_to_learn_unless_the_project_allows_it(project):

@@ -2,7 +2,9 @@
 
 import numpy as np
 from scipy import sparse
+from sklearn.frozen import FrozenEstimator
 
+from ..persistence import SaveMixin
 from ..persistence._weights import LoadedWeights
 from ..utils._records import (
     either,
@@ -14,6 +16,7 @@ from ..utils._records import (
     is_number,
     require_attributes,
 )
+from ..utils._unwrap import find_inner
 from ..utils._waiting import Waiting
 from ._labels import LabelEncoding
 from ._linear_model import IndexCache
@@ -103,3 +106,15 @@ def check_shape(state, shape, n_inputs):
         raise ValueError(f"weights of shape {shape} for {len(classes)} classes")
     if "feature_names_in_" in state and len(state["feature_names_in_"]) != n_features:
         raise ValueError("the names of the features are not as many as the features")
+
+
+def predicts_topk(estimator):
+    """Return whether a value that was loaded is an estimator of ours, or a Pipeline that ends in
+    one.
+    """
+    while isinstance(estimator, FrozenEstimator):
+        estimator = estimator.estimator
+    try:
+        return isinstance(find_inner(estimator, "predict_topk").estimator, SaveMixin)
+    except (TypeError, AttributeError):
+        return False

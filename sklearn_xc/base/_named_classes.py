@@ -12,6 +12,8 @@ from ._new_classes import merge_labels
 
 def read_classes(classes) -> np.ndarray:
     """Return classes as a user lists them: a vector, each once, two at least."""
+    if isinstance(classes, (set, frozenset)):
+        raise ValueError("classes is a set, which has no order: give a list")
     classes = np.asarray(plain_labels(classes))
     check_names(classes, classes.shape[0] if classes.ndim else 0, "classes")
     if len(classes) < 2:

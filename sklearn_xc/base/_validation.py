@@ -207,7 +207,7 @@ def validate_fit(estimator, X, y, sample_weight=None, classes=None):
     else:
         estimator._encoding, Y = encode(y, names, grades)
         if given is not None:
-            estimator._encoding = _named(estimator._encoding, given, names)
+            estimator._encoding = with_label_names(estimator._encoding, given, names)
     estimator._require_size(estimator._encoding.n_classes, X.shape[1])
     estimator.classes_ = estimator._encoding.classes_
     is_multilabel = estimator._encoding.kind == "multilabel"
@@ -340,7 +340,7 @@ def grades_of(estimator):
     return KEPT if getattr(estimator, "graded", False) else REFUSED
 
 
-def _named(encoding, given, of_frame):
+def with_label_names(encoding, given, of_frame):
     """Return the encoding with the names that the parameter `label_names` gives."""
     if encoding.kind != "multilabel":
         raise ValueError(

@@ -4,8 +4,9 @@ import numpy as np
 from scipy import sparse
 
 from ..datasets._text_rows import read
+from ..meta._label_text import LabelTextClassifier
 from ..persistence import load, read_notes, save_with_notes
-from ..utils._unwrap import find_inner
+from ..utils._unwrap import find_inner, learner_of
 from ._model import add_columns, columns_of, say, told
 
 HELP = """Train new labels, and leave all others as they are.
@@ -31,7 +32,7 @@ def run(options):
     """Train the labels of a file that the model lacks."""
     model, notes = load(options.model), read_notes(options.model)
     inner = find_inner(model, "predict_topk")
-    last = inner.estimator
+    last = learner_of(model)
     if not hasattr(last, "add_labels") or "l1" not in last.get_params(deep=False):
         raise ValueError(f"{type(last).__name__} takes no more labels: train again")
     rows = [row for row in read(options.file, columns_of(options, notes)) if row.labels]
@@ -45,8 +46,12 @@ def run(options):
         vars(last).pop("calibration_", None)
     last.set_params(n_jobs=options.jobs)
     X = inner.transform([row.text for row in rows])
+    one_a_row = last.label_names is None
     with told(f"trained {len(new):,} new labels"):
-        if last.label_names is None:  # one class a sample
+        if isinstance(model, LabelTextClassifier):
+            y = np.array([some[0] for some in labels]) if one_a_row else labels
+            model.add_labels({label: [] for label in new}, X, y)
+        elif one_a_row:
             last.add_labels(X, np.array([some[0] for some in labels], dtype=object))
         else:
             last.add_labels(X, indicator(labels, new), names=np.array(new, dtype=object))

@@ -4,6 +4,7 @@ import json
 import sys
 
 from ..inspection._explain import explain
+from ..stacking._explain import StackExplanation
 from ..topk._predict import predict_topk
 from ..utils._unwrap import find_inner
 from ._model import opened
@@ -39,17 +40,19 @@ def run(options):
         labels = predict_topk(model, [text], min(options.k, len(classes)))[0][0].tolist()
     for found in explain(model, [text], labels, options.words):
         if options.json:
-            pairs = zip(found.feature_names.tolist(), found.contributions.tolist(), strict=True)
-            print(
-                json.dumps(
-                    {
-                        "label": found.label,
-                        "score": found.score,
-                        "words": list(pairs),
-                        "rest": found.rest,
-                        "intercept": found.intercept,
-                    }
-                )
-            )
-        else:
-            print(repr(found).partition(", ")[2])
+            print(json.dumps(_as_json(found)))
+            continue
+        print(repr(found).partition(", ")[2])
+        for name, reasons in getattr(found, "parts", {}).items():
+            print(f"{name}: {repr(reasons).partition(', ')[2]}")
+
+
+def _as_json(found):
+    """Return an explanation as values of JSON; of a stack with the words of its parts."""
+    pairs = list(zip(found.feature_names.tolist(), found.contributions.tolist(), strict=True))
+    of = {"label": found.label, "score": found.score}
+    if isinstance(found, StackExplanation):
+        of |= {"parts": pairs, "reasons": {name: _as_json(r) for name, r in found.parts.items()}}
+    else:
+        of["words"] = pairs
+    return {**of, "rest": found.rest, "intercept": found.intercept}

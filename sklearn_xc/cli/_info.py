@@ -6,7 +6,8 @@ import os
 from sklearn.pipeline import Pipeline
 
 from ..inspection._measures import support_of, table
-from ..utils._unwrap import find_inner
+from ..meta._label_text import LabelTextClassifier
+from ..utils._unwrap import find_inner, learner_of
 from ._model import opened
 
 HELP = """Describe a model file.
@@ -23,8 +24,7 @@ def add(command):
 def run(options):
     """Print sizes, parameters and the measures of training."""
     model, notes = opened(options.model)
-    last = find_inner(model, "predict_topk").estimator
-    steps = [type(step).__name__ for _, step in model.steps] if isinstance(model, Pipeline) else []
+    last, steps = learner_of(model), _steps(model)
     defaults, support = type(last)().get_params(deep=False), support_of(model)
     given = {
         name: value if isinstance(value, (int, float, str)) else repr(value)[:60]
@@ -36,7 +36,7 @@ def run(options):
         "bytes": os.path.getsize(options.model),
         "model": type(last).__name__,
         "steps": steps,
-        "labels": len(last.classes_),
+        "labels": len(find_inner(model, "predict_topk").estimator.classes_),
         "features": int(getattr(last, "n_features_in_", 0)),
         "probabilities": hasattr(last, "predict_proba"),
         "parameters": given,
@@ -51,3 +51,12 @@ def run(options):
         print(f"{name + ':':24}{f'{value:,}' if type(value) is int else value}")
     if measures:
         print("Held-out samples, by a model of the others:", table(measures), sep="\n")
+
+
+def _steps(model):
+    """Return the names of the steps from texts to labels; none of a classifier."""
+    if isinstance(model, Pipeline):
+        return [type(step).__name__ for _, step in model.steps]
+    if isinstance(model, LabelTextClassifier):
+        return [type(step).__name__ for step in (model.vectorizer_, model.classifier_)]
+    return []

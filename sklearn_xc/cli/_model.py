@@ -9,7 +9,7 @@ from io import StringIO
 
 from ..datasets._text_rows import FORMATS, Columns
 from ..persistence import load, read_notes
-from ..utils._unwrap import find_inner
+from ..utils._unwrap import learner_of
 
 STEP = re.compile(r"(\d+) of (\d+),.* (about .* left)")  # of a line of `verbose`
 
@@ -42,9 +42,9 @@ def columns_of(options, notes: dict | None = None) -> Columns:
 def opened(path: str, jobs: int | None = None):
     """Return the model of a file, mapped, and its notes."""
     model = load(path, mmap_mode="r")
-    inner = find_inner(model, "predict_topk").estimator
-    if "n_jobs" in inner.get_params(deep=False):
-        inner.set_params(n_jobs=jobs)
+    learner = learner_of(model)
+    if "n_jobs" in learner.get_params(deep=False):
+        learner.set_params(n_jobs=jobs)
     return model, read_notes(path)
 
 

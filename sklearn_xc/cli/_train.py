@@ -1,7 +1,6 @@
 """`sklearn-xc train`: from a file of samples to a model file."""
 
 import ast
-from inspect import signature
 
 import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -11,9 +10,11 @@ from ..datasets._samples import NumberSamples, TextSamples, texts_of_labels
 from ..datasets._text_rows import format_of
 from ..inspection._measures import measured, table
 from ..memoir._classifier import MemoirSVC
+from ..meta._label_text import LabelTextClassifier
 from ..neighbors._classifier import TopKNeighborsClassifier
 from ..persistence import save_with_notes
 from ..ppdsparse._classifier import PPDSparseClassifier
+from ..stacking._classifier import TopKStackingClassifier
 from ._model import add_columns, columns_of, counted, say, told
 
 HELP = """Train a model on a file of samples.
@@ -31,6 +32,7 @@ METHODS = {
     "ppdsparse": PPDSparseClassifier,
     "neighbors": TopKNeighborsClassifier,
     "memoir": MemoirSVC,
+    "stack": TopKStackingClassifier,
 }
 CALIBRATION_SHARE = 0.1  # of the samples, held out once to calibrate
 
@@ -42,7 +44,7 @@ def add(command):
     add_columns(command)
     add_text_options(command)
     more = command.add_argument
-    more("--method", choices=METHODS, default="ppdsparse", help="default: ppdsparse")
+    more("--method", choices=METHODS, help="default: ppdsparse; with --label-texts stack")
     more(
         "--probabilities",
         choices=["isotonic", "sigmoid", "temperature", "none"],
@@ -117,22 +119,26 @@ def source_of(options, columns):
 
 
 def fitted(source, options, places, calibration, what):
-    """Return a model of some samples: a pipeline that takes texts, or a classifier."""
-    last, X = classifier(options, calibration, source.names), source.rows(places)
+    """Return a model of some samples: one that takes texts, or a classifier."""
+    last, X = classifier(options, calibration, source), source.rows(places)
     words = vectorizer(options) if isinstance(source, TextSamples) else None
+    if source.texts_of:
+        model = LabelTextClassifier(last, words, label_texts=source.texts_of)
+        with told(what):
+            model.fit(list(X), source.labels_of(places))
+        for learner in (model.classifier, model.classifier_):
+            _forget_run(learner)
+        return model
     with told(what):
-        X, more = X if words is None else words.fit_transform(X), {}
-        if source.texts_of:
-            if "label_features" not in signature(last.fit).parameters:
-                raise ValueError(f"--label-texts is not for --method {options.method}")
-            more["label_features"] = words.transform(source.label_texts())
-            if source.names is None:
-                more["classes"] = source.classes
-        last.fit(X, source.y[places], **more)
-    values = {"n_jobs": None, "verbose": 0, "scratch": None}  # of this run, not of the model
-    known = last.get_params(deep=False)
-    last.set_params(**{name: value for name, value in values.items() if name in known})
+        last.fit(X if words is None else words.fit_transform(X), source.y[places])
+    _forget_run(last)
     return last if words is None else Pipeline([("words", words), ("labels", last)])
+
+
+def _forget_run(classifier):
+    """Set parameters that are of this run, and not of the model, as they are by default."""
+    values, known = {"n_jobs": None, "verbose": 0, "scratch": None}, classifier.get_params(False)
+    classifier.set_params(**{name: value for name, value in values.items() if name in known})
 
 
 def held_out(n, share, seed):
@@ -142,9 +148,10 @@ def held_out(n, share, seed):
     return np.sort(np.random.default_rng(seed).permutation(n)[: max(1, round(share * n))])
 
 
-def classifier(options, calibration, names):
-    """Return the classifier that options describe."""
-    cls = METHODS[options.method]
+def classifier(options, calibration, source):
+    """Return the classifier that options describe for samples."""
+    method, names = options.method or ("stack" if source.texts_of else "ppdsparse"), source.names
+    cls = METHODS[method]
     parameters = {"random_state": options.seed, "n_jobs": options.jobs}
     known = cls().get_params()
     if "calibration" in known and calibration != "none":
@@ -155,7 +162,7 @@ def classifier(options, calibration, names):
         parameters["scratch"] = options.scratch
     if names is not None:
         if "label_names" not in known:
-            raise ValueError(f"--method {options.method} is for one label a sample")
+            raise ValueError(f"--method {method} is for one label a sample")
         parameters["label_names"] = names
     for text in options.set:
         name, equals, value = text.partition("=")

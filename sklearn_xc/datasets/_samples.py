@@ -26,12 +26,12 @@ def batches(rows, size: int = AT_ONCE):
         yield waiting
 
 
-def texts_of_labels(path: str) -> dict[str, str]:
-    """Return the texts of labels in a table with the columns label and text; several are joined."""
+def texts_of_labels(path: str) -> dict[str, list[str]]:
+    """Return the texts of labels in a table with the columns label and text, one a line."""
     found = {}
     for row in read(path, Columns(["text"], "label")):
         for label in row.labels:
-            found[label] = f"{found[label]} {row.text}" if label in found else row.text
+            found.setdefault(label, []).append(row.text)
     return found
 
 
@@ -45,7 +45,7 @@ class TextSamples:
     seen : callable
         Called with the number of rows read so far, in the first pass.
     texts_of : dict
-        Label -> text, of labels that may have no sample.
+        Label -> list of texts, of labels that may have no sample.
 
     Attributes
     ----------
@@ -91,10 +91,11 @@ class TextSamples:
                 yield row.text
                 following = next(wanted, None)
 
-    def label_texts(self) -> list[str]:
-        """Return the text of each label, empty where it has none."""
-        known = self.classes if self.names is None else self.names
-        return [self.texts_of.get(label, "") for label in known.tolist()]
+    def labels_of(self, places):
+        """Return the labels of some samples, one each or lists of several."""
+        if self.names is None:
+            return self.y[places]
+        return [self.labels[i] for i in places.tolist()]
 
     def parts(self, places):
         """Yield texts and labels of some samples."""

@@ -8,12 +8,12 @@ from numbers import Integral, Real
 import numpy as np
 import sklearn
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
 
 from ..base._classifier import Interval, check_parameters
+from ..base._fitted import predicts_topk
 from ..base._predict_topk import PredictsTopK
 from ..model_selection._cross_val_topk import codes_of
 from ..model_selection._out_of_fold import Labels, is_prefit, read_labels, splits_of
@@ -26,7 +26,6 @@ from ..utils._callbacks import FIT_CALLER, CallbackSupportMixin, InnerFits
 from ..utils._given_labels import in_order_of, plain_indicator, plain_labels
 from ..utils._matrix import in_rows, n_rows
 from ..utils._records import is_a, is_count, is_labels, is_number, require_attributes
-from ..utils._unwrap import find_inner
 from ..utils._validation import check_sample_weight
 
 FOLDS = [  # values of the parameter `cv`
@@ -183,7 +182,7 @@ class BaseTopKWrapper(
         super()._check_loaded(mapped)
         require_attributes(
             self,
-            estimator_=_predicts_topk,
+            estimator_=predicts_topk,
             _labels=is_a(Labels),
             n_features_in_=is_count,
             feature_names_in_=is_labels,
@@ -243,18 +242,6 @@ class BaseTopKWrapper(
 
     def _topk_probabilities(self, rows, k, only=None):
         return self._best(rows, k, "proba", only)
-
-
-def _predicts_topk(estimator):
-    """Return whether a value that was loaded is an estimator of ours, or a Pipeline that ends in
-    one.
-    """
-    while isinstance(estimator, FrozenEstimator):
-        estimator = estimator.estimator
-    try:
-        return isinstance(find_inner(estimator, "predict_topk").estimator, SaveMixin)
-    except (TypeError, AttributeError):
-        return False
 
 
 def _routing_enabled():

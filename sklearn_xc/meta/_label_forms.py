@@ -71,10 +71,23 @@ def _form_of(y):
     if sparse.issparse(y) or getattr(y, "ndim", 1) == 2:
         return "indicator"
     plain = getattr(y, "dtype", None) is None or y.dtype == object
+    if plain:
+        _require_one_form(y)
     if plain and len(y) and all(isinstance(row, OF_A_ROW) for row in y):
         square = not any(isinstance(row, (set, frozenset)) for row in y)
         return "indicator" if square and _is_square_of_numbers(y) else LISTS
     return "indicator" if is_indicator(y) else "classes"
+
+
+def _require_one_form(y):
+    """Refuse lists of labels beside labels that stand alone."""
+    single = next((row for row in y if not isinstance(row, OF_A_ROW)), None)
+    several = next((row for row in y if isinstance(row, OF_A_ROW)), None)
+    if single is not None and several is not None:
+        raise ValueError(
+            f"y holds the label {single!r:.60} and a list of labels, {several!r:.60}: give one "
+            "label for each row, or a list for each"
+        )
 
 
 def _is_square_of_numbers(y):

@@ -10,10 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base._classifier import HasMethods, all_or_nothing, as_it_is, check_parameters
 from ..persistence import SaveMixin
-from ..ppdsparse._classifier import PPDSparseClassifier
+from ..stacking._classifier import TopKStackingClassifier
 from ..topk._predict import predict_topk, topk_predictor
 from ..utils._available import available_if
-from ..utils._records import is_labels, is_text, require_attributes, savable
+from ..utils._records import is_a, is_labels, is_text, require_attributes, savable
+from ._kept_texts import KeptTexts
 from ._label_forms import LISTS, read_targets
 from ._label_text_growth import Growth, has
 from ._vectorizing import as_label_features, fitted_vectorizer, read_label_texts, read_rows
@@ -31,7 +32,9 @@ class LabelTextClassifier(Growth, SaveMixin, ClassifierMixin, MetaEstimatorMixin
     ----------
     classifier : estimator, default=None
         A classifier whose `fit` takes `label_features`; None is
-        ``PPDSparseClassifier(random_state=0)``.
+        ``TopKStackingClassifier(random_state=0)``, the most precise. It holds out rows and fits
+        each of its parts twice: ``PPDSparseClassifier(random_state=0)`` takes a quarter of the
+        time, :class:`TopKNeighborsClassifier` can take in rows and labels later.
     vectorizer : transformer, default=None
         From texts to rows of numbers; None is ``TfidfVectorizer(sublinear_tf=True,
         dtype=np.float32)``. It learns the words of rows and label texts, so that a name whose
@@ -52,16 +55,20 @@ class LabelTextClassifier(Growth, SaveMixin, ClassifierMixin, MetaEstimatorMixin
         Fitted.
     classes_ : ndarray, shape (n_classes,)
         Names of the labels: those in y and in `label_texts`.
+    label_texts_ : dict
+        From label to the list of its texts, of all calls so far; also of a loaded model.
 
     See Also
     --------
+    TopKStackingClassifier : The default, and what its second stage reads of texts.
     PPDSparseClassifier : Takes `label_features`, and says how texts are trained on.
     TopKNeighborsClassifier : Takes them too, and new rows and labels at any time.
 
     Notes
     -----
-    `save` writes one file, of the vectorizer, the classifier and the names; `label_texts` is not in
-    it, as the model has what it needs of them.
+    `save` writes one file, of the vectorizer, the classifier, the names and `label_texts_`. The
+    parameter `label_texts`, such as a DataFrame, is None in a loaded model; to fit it again pass
+    ``label_texts=model.label_texts_``.
 
     References
     ----------
@@ -140,11 +147,15 @@ class LabelTextClassifier(Growth, SaveMixin, ClassifierMixin, MetaEstimatorMixin
         return list(read_label_texts(self.label_texts))
 
     def _given_classifier(self):
-        return PPDSparseClassifier(random_state=0) if self.classifier is None else self.classifier
+        return (
+            TopKStackingClassifier(random_state=0) if self.classifier is None else self.classifier
+        )
 
     def _fit(self, method, X, y, texts, fit_params):
         """Fit both, the classifier by `fit` or a first `partial_fit`."""
         rows = read_rows(X)
+        if not rows:
+            raise ValueError("X has 0 texts; at least one row is needed")
         classifier = clone(self._given_classifier())
         targets = read_targets(y, texts, len(rows), classifier)
         if texts and "label_features" not in signature(getattr(classifier, method)).parameters:
@@ -168,6 +179,15 @@ class LabelTextClassifier(Growth, SaveMixin, ClassifierMixin, MetaEstimatorMixin
         self.classes_ = np.asarray(classifier.classes_)
         if targets.form != "classes":
             self.classes_ = targets.labels
+        self._kept_texts = KeptTexts.of(texts, self.classes_)
+
+    @property
+    def label_texts_(self):
+        """The texts of labels: label -> list of str."""
+        check_is_fitted(self)
+        now = as_it_is(self)
+        kept = vars(now).get("_kept_texts")  # files of before have none
+        return {} if kept is None else kept.by_label(now.classes_)
 
     def _label_features(self, texts, labels):
         return as_label_features(self.vectorizer_, texts, np.asarray(labels).tolist())
@@ -340,7 +360,11 @@ class LabelTextClassifier(Growth, SaveMixin, ClassifierMixin, MetaEstimatorMixin
             vectorizer_=_is_estimator,
             classes_=is_labels,
             _form=is_text,
+            _kept_texts=is_a(KeptTexts),
         )
+        kept = vars(self).get("_kept_texts")
+        if kept is not None and len(kept.places) and kept.places.max() >= len(self.classes_):
+            raise ValueError("it holds texts of labels that there are not")
 
 
 def _is_estimator(value):

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..base._classifier import all_or_nothing, check_parameters
 from ..base._new_classes import append_names
 from ..utils._available import available_if
+from ._kept_texts import KeptTexts, joined
 from ._label_forms import LISTS, read_targets
 from ._vectorizing import read_label_texts, read_rows
 
@@ -71,6 +72,7 @@ class Growth:
                     self.vectorizer_.transform(rows), targets.y, **params
                 ),
                 targets.labels,
+                texts,
             )
         return self
 
@@ -130,7 +132,7 @@ class Growth:
         names = None if self._form != "classes" and self._names() is not None else new
         features = self._label_features(texts, new)
         labels = append_names(self.classes_, np.array(new))
-        self._change(lambda model: model.add_labels(features, names), labels)
+        self._change(lambda model: model.add_labels(features, names), labels, texts)
 
     def _add_by_rows(self, texts, X, y):
         if X is None or y is None:
@@ -156,15 +158,18 @@ class Growth:
         self._change(
             lambda model: model.add_labels(features, Y, names=names, label_features=of_new),
             targets.labels,
+            texts,
         )
 
-    def _change(self, change, labels):
+    def _change(self, change, labels, texts):
         """Change a copy of the classifier, so that a failure leaves the one that is there."""
+        known = self.label_texts_
         with all_or_nothing(self.classifier_):
             change(self.classifier_)
         self.classes_ = np.asarray(self.classifier_.classes_)
         if self._form != "classes" and self._names() is not None:
             self.classes_ = labels
+        self._kept_texts = KeptTexts.of(joined(known, texts), self.classes_)
 
 
 def _adds_by_texts(classifier):

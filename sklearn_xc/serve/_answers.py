@@ -3,9 +3,11 @@
 from functools import cache
 
 from ..inspection._explain import explain
+from ..neighbors._explain import NeighborExplanation
 from ..persistence import load
+from ..stacking._explain import StackExplanation
 from ..topk._predict import predict_topk, topk_predictor
-from ..utils._unwrap import find_inner
+from ..utils._unwrap import find_inner, learner_of
 from ._marked_text import marked
 from ._requests import LIMITS, Question, RefusedError
 
@@ -19,14 +21,16 @@ class Answers:
     Parameters
     ----------
     path : str
-        A file of :func:`sklearn_xc.save`, with a pipeline that takes texts.
+        A file of :func:`sklearn_xc.save`, with a pipeline that takes texts, or of a
+        :class:`LabelTextClassifier`.
     """
 
     def __init__(self, path: str):
         self._model = load(path, mmap_mode="r")
         self._last, self._vectorizer = find_inner(self._model, "predict_topk").estimator, None
-        if "n_jobs" in self._last.get_params(deep=False):
-            self._last.set_params(n_jobs=1)  # requests run side by side
+        self._learner = learner_of(self._model)
+        if "n_jobs" in self._learner.get_params(deep=False):
+            self._learner.set_params(n_jobs=1)  # requests run side by side
         self.classes = self._last.classes_
         self.kind = "probability" if hasattr(self._last, "predict_proba") else "score"
         self._predictors = cache(lambda k: topk_predictor(self._model, k))  # LIMITS["k"] at most
@@ -47,7 +51,8 @@ class Answers:
             inner = find_inner(self._model, "explain", into_meta_estimators=True)
         except TypeError:
             return False
-        self._vectorizer = (inner.transformers or [None])[0]  # also inside a wrapper
+        own = getattr(inner.estimator, "vectorizer_", None)  # of a LabelTextClassifier
+        self._vectorizer = (inner.transformers or [own])[0]  # also inside a wrapper
         return True
 
     def about(self) -> dict:
@@ -57,7 +62,7 @@ class Answers:
             "labels": len(self.classes),
             "scores": self.kind,
             "explains": self.explains,
-            "model": type(self._last).__name__,
+            "model": type(self._learner).__name__,
             "limits": limits,
         }
 
@@ -104,14 +109,19 @@ class Answers:
         labels = [line["label"] for line in found]
         lines = {line["label"]: line for line in found}
         for item in explain(self._model, [text], labels, None):
-            names, line = [str(name) for name in item.feature_names], lines[item.label]
-            parts = dict(zip(names, item.contributions.tolist(), strict=True))
+            line = lines[item.label]
             line["decision"] = round(item.score, 6)
-            features = [[name, round(part, 6)] for name, part in parts.items()][:MOST_WORDS]
-            if hasattr(item, "rest_label") and type(item).__name__ == "NeighborExplanation":
-                line["neighbours"] = features
+            if isinstance(item, StackExplanation):
+                line["parts"] = _listed(_contributions(item))
+                by_words = [of for of in item.parts.values() if not _by_rows(of)]
+                if not by_words:
+                    continue
+                item = by_words[0]
+            parts = _contributions(item)
+            if _by_rows(item):
+                line["neighbours"] = _listed(parts)
             else:
-                line["words"] = features
+                line["words"] = _listed(parts)
                 line["text"] = marked(text, self._vectorizer, parts)
 
     def _with_labels(self, only):
@@ -132,6 +142,19 @@ class Answers:
                 if len(found) >= 50 * LIMITS["suggestions"]:
                     break
         return [self._names[place] for *_, place in sorted(found)[: LIMITS["suggestions"]]]
+
+
+def _by_rows(item):
+    return isinstance(item, NeighborExplanation)
+
+
+def _contributions(item):
+    names = [str(name) for name in item.feature_names]
+    return dict(zip(names, item.contributions.tolist(), strict=True))
+
+
+def _listed(parts):
+    return [[name, round(part, 6)] for name, part in parts.items()][:MOST_WORDS]
 
 
 def _refusal(error):

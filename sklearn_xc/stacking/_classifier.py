@@ -86,6 +86,8 @@ class TopKStackingClassifier(
         Threads of predictions and of the default parts, as in joblib; never changes the result.
     random_state : int, RandomState instance or None, default=None
         Draws the rows that are held out and the labels that are hidden.
+    label_names : array-like of shape (n_classes,), default=None
+        What predictions call the columns of an indicator, as of :class:`PPDSparseClassifier`.
 
     Attributes
     ----------
@@ -144,6 +146,7 @@ class TopKStackingClassifier(
         "hidden_labels": [Interval(Real, 0, 0.5, closed="both")],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
+        "label_names": ["array-like", None],
     }
 
     def __init__(
@@ -157,6 +160,7 @@ class TopKStackingClassifier(
         hidden_labels=0.2,
         n_jobs=None,
         random_state=None,
+        label_names=None,
     ):
         self.estimators = estimators
         self.final = final
@@ -166,6 +170,7 @@ class TopKStackingClassifier(
         self.hidden_labels = hidden_labels
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.label_names = label_names
 
     def get_params(self, deep=True):
         """Return parameters, and with `deep` those of the parts as ``name__parameter``.

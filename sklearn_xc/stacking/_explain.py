@@ -1,6 +1,7 @@
 """Why a stack gives a label its log-odds: shares of the parts, then each part's own reasons."""
 
 from dataclasses import dataclass
+from inspect import signature
 
 import numpy as np
 from scipy import sparse
@@ -30,7 +31,7 @@ class StackExplanation(Explanation):
     parts: dict
 
 
-def explain_rows(model, X, labels, k):
+def explain_rows(model, X, labels, k, feature_names=None):
     """Return the explanations of some labels of each row, by falling log-odds.
 
     Parameters
@@ -39,8 +40,11 @@ def explain_rows(model, X, labels, k):
     X : whatever the parts take
     labels : as of `TopKStackingClassifier.explain`
     k : int or None
+    feature_names : array-like of shape (n_features,), or None
+        Of X, for parts that explain by features and have no names of their own.
     """
-    check_options(k, None, 0)
+    width = np.shape(X)[1] if np.ndim(X) == 2 else 0
+    names = check_options(k, feature_names, width)
     n, n_labels, stack = n_rows(X), len(model.classes_), model._stack()
     if labels is None:
         places = model._best_places(X)
@@ -53,7 +57,7 @@ def explain_rows(model, X, labels, k):
     pattern.sort_indices()
     only = Restriction(n_labels, n, pattern)
     most = int(np.diff(starts).max(initial=1))
-    reasons = _reasons(model, X, places, k)
+    reasons = _reasons(model, X, places, k, names)
     items = []
     for part, found, features, log_odds in stack.blocks(X, most, only):
         row = found.row
@@ -108,7 +112,7 @@ def _explained(model, row, place, found, features, log_odds, pair, reasons):
     )
 
 
-def _reasons(model, X, places, k):
+def _reasons(model, X, places, k, names):
     """Return for each part that explains: (row, place) -> its explanation."""
     found = {}
     for part, (name, estimator) in zip(model._parts, model.estimators_, strict=True):
@@ -116,6 +120,9 @@ def _reasons(model, X, places, k):
             inner = find_inner(estimator, "explain").estimator
         except TypeError:
             continue
+        named = {}
+        if names is not None and inner is estimator and _by_features(inner):
+            named = {"feature_names": names}
         own = np.arange(len(model.classes_))
         if part.codes is not None:
             own = np.full(len(model.classes_), -1)
@@ -126,8 +133,14 @@ def _reasons(model, X, places, k):
             if not known:
                 continue
             labels = [inner.classes_[own[place]] for place in known]
-            by_label = {item.label: item for item in explain(estimator, take(X, [i]), [labels], k)}
+            by_label = {
+                item.label: item for item in explain(estimator, take(X, [i]), [labels], k, **named)
+            }
             for place, label in zip(known, labels, strict=True):
                 key = label.item() if hasattr(label, "item") else label
                 of[i, place] = by_label[key]
     return found
+
+
+def _by_features(estimator):
+    return "feature_names" in signature(estimator.explain).parameters

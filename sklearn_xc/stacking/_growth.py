@@ -34,6 +34,8 @@ def grown(stack, label_features, names):
         )
     n_features = getattr(stack, "n_features_in_", None)
     rows, line_of, n_new = read_texts(label_features, n_features)
+    if not n_new:
+        raise ValueError("label_features has no rows; give one for each new label")
     labels, places, new = _labels_after(stack._labels, n_new, names)
     n_known = len(stack._labels.classes)
     own_names = None if names is None else np.asarray(names)
@@ -58,6 +60,8 @@ def grown(stack, label_features, names):
     shares = _more_texts(stack._facts.shares, rows, line_of, places, new)
     stack._labels, stack._parts, stack.estimators_ = labels, parts, estimators
     stack._facts = LabelFacts(frequencies, shares)
+    if stack.label_names is not None:  # so that a clone can be fitted on all columns
+        stack.label_names = labels.classes
 
 
 def _copied(estimator):

@@ -1,5 +1,7 @@
 """y, label_features and estimators of a stack, checked."""
 
+from dataclasses import replace
+
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import column_or_1d
@@ -9,10 +11,11 @@ from ..base._label_texts import require_lines
 from ..base._labels import DROPPED, KEPT, LabelEncoding, check_labels, encode_indicator
 from ..base._named_classes import encoding_of, read_classes, sorted_classes
 from ..base._new_classes import merge_labels
+from ..base._validation import with_label_names
 from ..metrics._ranking import codes as codes_in
 from ..metrics._ranking import one_per_row
 from ..model_selection._out_of_fold import Labels, read_labels
-from ..utils._given_labels import plain_labels
+from ..utils._given_labels import label_names, plain_labels
 from ..utils._matrix import checked_csr
 from ..utils._validation import check_sample_weight
 from ._fit_parts import Data, require_same_rows
@@ -35,6 +38,9 @@ def read_data(stack, X, y, sample_weight, label_features, classes):
     if y is None:
         raise ValueError("TopKStackingClassifier requires y to be passed, but the target y is None")
     labels, order = _labels(y, classes)
+    if stack.label_names is not None:
+        encoding = with_label_names(labels.encoding, stack.label_names, label_names(y))
+        labels = replace(labels, encoding=encoding, classes=encoding.classes_)
     truth = sparse.csr_array(labels.truth[:, : len(labels.classes)])
     if labels.kind == "multilabel":
         y = _values(y)

@@ -183,7 +183,7 @@ class Predictions(PredictsTopK):
         p = self.predict_proba(X)
         return np.log(p, out=p)
 
-    def explain(self, X, labels=None, k=5):
+    def explain(self, X, labels=None, k=5, *, feature_names=None):
         """Explain the log-odds of labels by the parts, the rows and the text of a label.
 
         Parameters
@@ -194,6 +194,9 @@ class Predictions(PredictsTopK):
             What to explain, as in :meth:`PPDSparseClassifier.explain`; by default the best label.
         k : int or None, default=5
             Features, or neighbours, that each part lists; None lists all.
+        feature_names : array-like of shape (n_features,), default=None
+            Names of the columns of X, for the reasons of parts; by default those of a DataFrame,
+            or ``x0, x1, ...``.
 
         Returns
         -------
@@ -205,10 +208,11 @@ class Predictions(PredictsTopK):
         Raises
         ------
         ValueError
-            If a label is not in ``classes_`` or named twice for a row, or k is not as described.
+            If a label is not in ``classes_`` or named twice for a row, or k or feature_names are
+            not as described.
         """
         check_is_fitted(self)
-        return explain_rows(as_it_is(self), in_rows_of(X), labels, k)
+        return explain_rows(as_it_is(self), in_rows_of(X), labels, k, feature_names)
 
     def _best_places(self, X):
         """Return the place of the best label of each row, in a list of its own."""

@@ -89,6 +89,14 @@ def _refuse(estimator, outer, method):
     raise TypeError(f"{name}{inside} has no method {method}")
 
 
+def learner_of(estimator):
+    """Return the estimator that a model answers by: inside pipelines, and the classifier behind the
+    vectorizer of a model that is both.
+    """
+    inner = find_inner(estimator, "predict_topk").estimator
+    return getattr(inner, "classifier_", inner)
+
+
 def names_after(transformers):
     """Return the names of the features that come out of a chain of transformers.
 

@@ -95,8 +95,10 @@ def test_a_separator_that_was_forgotten_is_told(run, folder):
 
 
 TAKE_TEXTS = [
-    name for name, cls in METHODS.items() if "label_features" in signature(cls.fit).parameters
-]
+    name
+    for name, cls in METHODS.items()
+    if "label_features" in signature(cls.fit).parameters and name != "stack"
+]  # a stack learns what texts are worth, and here two of nine labels have some
 
 
 @pytest.mark.parametrize("method", TAKE_TEXTS)
@@ -120,6 +122,40 @@ def test_labels_without_samples_are_found_by_their_texts(run, folder, method):
         assert run(*call, "--label-texts", "texts.tsv", "--probabilities", "none")[0] == 0
         best = lines_of(run("predict", "l.sxc", "-k", 1, stdin="a dune of the desert\n")[1])
         assert best[0]["labels"][0]["label"] == "sand"
+
+
+def test_texts_of_labels_make_a_stack_that_other_commands_know(run, folder):
+    texts = "label\ttext\nsand\tdesert dune\ntag 1\tlight house\nsand\tsahara\n"
+    (folder / "texts.tsv").write_text(texts)
+    path = write_csv(folder / "many.csv", samples(200))
+    call = "train", path, *COLUMNS, "--jobs", 1, "--label-texts", "texts.tsv", "-o"
+    assert run(*call, "s.sxc")[0] == 0
+    found = json.loads(run("info", "s.sxc", "--json")[1])
+    assert found["steps"] == ["TfidfVectorizer", "TopKStackingClassifier"]
+    assert (found["labels"], found["probabilities"]) == (9, True)
+    model = load(folder / "s.sxc")
+    assert model.label_texts_ == {"sand": ["desert dune", "sahara"], "tag 1": ["light house"]}
+    assert model.classifier_.n_jobs is model.classifier.n_jobs is None
+    (one,) = lines_of(run("explain", "s.sxc", "soil", "-k", 1, "--json")[1])
+    assert {name for name, _ in one["parts"]} & {name for name, _ in model.classifier_.estimators_}
+    assert "one_vs_rest" in run("explain", "s.sxc", "soil")[1]
+    assert run("evaluate", "s.sxc", path)[0] == 0
+
+
+@pytest.mark.parametrize("several", [True, False])
+def test_labels_join_a_model_with_texts_of_labels(run, folder, several):
+    (folder / "texts.tsv").write_text("label\ttext\nsand\tdesert dune\n")
+    cut = slice(None) if several else slice(1)
+    path = write_csv(folder / "a.csv", [(text, of[cut]) for text, of in samples(60)])
+    columns = COLUMNS if several else COLUMNS[:4]
+    call = "train", path, *columns, "--method", "ppdsparse", "-o", "a.sxc", "--jobs", 1
+    assert run(*call, "--label-texts", "texts.tsv", "--probabilities", "none")[0] == 0
+    more = [*samples(60, seed=2), *[(f"ice {text}", ["ice"]) for text, _ in samples(20, seed=3)]]
+    path = write_csv(folder / "b.csv", [(text, of[cut]) for text, of in more])
+    code, _, errors = run("add-labels", "a.sxc", path, "-o", "b.sxc", "--jobs", 1)
+    assert code == 0, errors
+    best = lines_of(run("predict", "b.sxc", "-k", 1, stdin="ice\n")[1])
+    assert best[0]["labels"][0]["label"] == "ice"
 
 
 def test_label_texts_are_refused_where_they_are_not_taken(run, folder):

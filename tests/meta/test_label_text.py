@@ -19,9 +19,11 @@ from sklearn_xc import (
     PPDSparseClassifier,
     TopKCalibratedClassifier,
     TopKNeighborsClassifier,
+    TopKStackingClassifier,
     TopKThresholdClassifier,
     load,
 )
+from sklearn_xc.meta._kept_texts import KeptTexts
 from sklearn_xc.meta._vectorizing import as_label_features, fitted_vectorizer
 from sklearn_xc.model_selection import cross_val_topk
 
@@ -32,7 +34,10 @@ TEXTS = {"sort": "sort", "sum": ["sum", "total"], "inv": "inverse of a matrix"}
 NEW = ["the inverse of it", "the total"]
 
 
-def fitted(y=CLASSES, texts=TEXTS, classifier=None, **parameters):
+PLAIN = PPDSparseClassifier(random_state=0)  # where it does not matter: it is fast
+
+
+def fitted(y=CLASSES, texts=TEXTS, classifier=PLAIN, **parameters):
     return LabelTextClassifier(classifier, label_texts=texts, **parameters).fit(ROWS, y)
 
 
@@ -102,7 +107,7 @@ def test_tables_of_texts():
     model = fitted(texts=frame)
     np.testing.assert_array_equal(model.decision_function(NEW), expected)
     y = pandas.DataFrame({"sort": [1, 1, 0, 0] * 3, "sum": [0, 0, 1, 1] * 3, "inv": [0] * 12})
-    model = LabelTextClassifier(label_texts=frame).fit(pandas.Series(ROWS), y)
+    model = LabelTextClassifier(PLAIN, label_texts=frame).fit(pandas.Series(ROWS), y)
     assert model.predict_topk(NEW, k=1)[0].ravel().tolist() == ["inv", "sum"]
 
 
@@ -172,7 +177,75 @@ def test_texts_stand_in_the_rows_of_their_labels():
     assert as_label_features(words, {"a": []}, ["a"]) is None
 
 
+# --------------------------------------------------------------------------------- the default
+
+WORDS = [f"w{i}" for i in range(60)]
+TOPICS = {f"t{i:02}": f"{WORDS[i]} {WORDS[i + 20]}" for i in range(20)}
+
+
+def many_rows(n=400):
+    """Texts with one to three topics each, of which the first 18 occur."""
+    rng = np.random.RandomState(0)
+    y = [sorted({f"t{j:02}" for j in rng.randint(0, 18, rng.randint(1, 4))}) for _ in range(n)]
+    words = [[rng.choice([*TOPICS[t].split(), f"v{t}"]) for t in row] for row in y]
+    return [" ".join([*some, *rng.choice(WORDS[40:], 2)]) for some in words], y
+
+
+@pytest.fixture(scope="module")
+def stack():
+    return LabelTextClassifier(label_texts=TOPICS).fit(*many_rows())
+
+
+def test_the_default_is_a_stack_that_knows_its_labels_by_name(stack):
+    assert isinstance(stack.classifier_, TopKStackingClassifier)
+    names = [name for name, _ in stack.classifier_.estimators_]
+    assert len(names) > 1, names
+    assert stack.classifier_.label_names.tolist() == stack.classes_.tolist() == sorted(TOPICS)
+    assert stack.predict_topk(["w18 w38"], 1)[0].tolist() == [["t18"]]  # no row has it
+    assert stack.topk_predictor(1)(["w18 w38"])[0].tolist() == [["t18"]]
+    assert stack.predict_proba(["w18 w38"]).shape == (1, 20)
+    assert stack.predict_topk(["w18"], 1, labels=["t03", "t04"])[0][0, 0] in ("t03", "t04")
+
+
+def test_labels_join_the_stack_by_their_texts(stack):
+    model = load_of(stack).add_labels({"x": ["w41 w42", "w43"]})
+    assert model.predict_topk(["w41 w42 w43"], 1)[0].tolist() == [["x"]]
+    assert model.label_texts_ == {**stack.label_texts_, "x": ["w41 w42", "w43"]}
+    assert "x" not in stack.classes_
+
+
 # ---------------------------------------------------------------------- files, explanations
+
+
+def load_of(model):
+    file = io.BytesIO()
+    model.save(file)
+    return load(file.getvalue())
+
+
+@pytest.mark.parametrize("y", [CLASSES, LISTS], ids=["classes", "lists"])
+def test_a_file_holds_the_texts_of_labels(y, tmp_path):
+    given = {"sort": ["sort", None, "\N{SNOWMAN}"], "sum": "sum", "inv": None}
+    model = fitted(y, texts=given, classifier=TopKNeighborsClassifier(random_state=0))
+    expected = {"sort": ["sort", "\N{SNOWMAN}"], "sum": ["sum"]}
+    assert model.label_texts_ == expected
+    loaded = load_of(model)
+    assert loaded.label_texts is None
+    assert loaded.label_texts_ == expected
+    loaded.add_labels({"max": ["maximum", "max"]})
+    loaded.partial_fit(ROWS, y, label_texts={"sum": ["sum", "total"]})
+    found = load_of(loaded).label_texts_
+    assert found == {**expected, "sum": ["sum", "total"], "max": ["maximum", "max"]}
+    model.save(tmp_path / "model")
+    assert load(tmp_path / "model", mmap_mode="r").label_texts_ == expected
+    assert fitted(y, texts=None).label_texts_ == {}
+
+
+def test_a_file_with_texts_of_no_labels_is_refused():
+    model = fitted()
+    model._kept_texts = KeptTexts.of({9: ["a"]}, np.arange(10))
+    with pytest.raises(ValueError, match="texts of labels that there are not"):
+        model.save(io.BytesIO())
 
 
 @pytest.mark.parametrize("y", [CLASSES, LISTS], ids=["classes", "lists"])
@@ -203,13 +276,20 @@ def test_a_file_of_other_parts_is_refused():
         model.save(io.BytesIO())
 
 
-@pytest.mark.parametrize("classifier", [None, TopKNeighborsClassifier(random_state=0)])
+@pytest.mark.parametrize(
+    "classifier",
+    [None, PLAIN, TopKNeighborsClassifier(random_state=0)],
+)
 def test_explanations_are_by_words(classifier):
-    found = fitted(classifier=classifier).explain(["inverse"], labels="inv", k=2)[0]
+    model = fitted(classifier=classifier)
+    found = model.explain(["inverse"], labels="inv", k=2)[0]
     assert found.label == "inv"
     if classifier is None:
+        assert found.feature_names[0] == "one_vs_rest"
+        assert found.parts["one_vs_rest"].feature_names[0] == "inverse"
+    elif isinstance(classifier, PPDSparseClassifier):
         assert found.feature_names[0] == "inverse"
-        assert sklearn_xc.explain(fitted(), ["inverse"])[0].feature_names[0] == "inverse"
+        assert sklearn_xc.explain(model, ["inverse"])[0].feature_names[0] == "inverse"
 
 
 # ------------------------------------------------------------------------------- growth
@@ -277,7 +357,7 @@ def test_labels_are_added_by_texts_and_rows():
 
 
 def test_methods_are_there_where_the_classifier_has_them():
-    with pytest.raises(AttributeError, match="PPDSparseClassifier has no partial_fit"):
+    with pytest.raises(AttributeError, match="TopKStackingClassifier has no partial_fit"):
         LabelTextClassifier().partial_fit(ROWS, CLASSES)
     assert not hasattr(LabelTextClassifier(MemoirSVC()), "add_labels")
     calibrated = PPDSparseClassifier(random_state=0, calibration="sigmoid", calibration_cv=2)
@@ -289,25 +369,23 @@ def test_methods_are_there_where_the_classifier_has_them():
 
 def test_searches_and_folds():
     search = GridSearchCV(
-        LabelTextClassifier(
-            PPDSparseClassifier(random_state=0), TfidfVectorizer(), label_texts=TEXTS
-        ),
+        LabelTextClassifier(PLAIN, TfidfVectorizer(), label_texts=TEXTS),
         {"vectorizer__ngram_range": [(1, 1), (1, 2)], "classifier__label_feature_weight": [1, 3]},
         cv=2,
     ).fit(ROWS, CLASSES)
     assert search.predict(NEW).tolist() == ["inv", "sum"]
-    found = cross_val_topk(LabelTextClassifier(label_texts=TEXTS), ROWS, CLASSES, k=2, cv=2)
+    found = cross_val_topk(LabelTextClassifier(PLAIN, label_texts=TEXTS), ROWS, CLASSES, k=2, cv=2)
     assert found.classes.tolist() == ["inv", "sort", "sum"]
     assert found.tested.all()
 
 
 def test_wrappers():
-    model = LabelTextClassifier(label_texts=TEXTS)
+    model = LabelTextClassifier(PLAIN, label_texts=TEXTS)
     p = TopKCalibratedClassifier(model, cv=2).fit(ROWS, CLASSES).predict_proba(NEW)
     assert p.shape == (2, 3)
     assert p.argmax(axis=1).tolist() == [0, 2]
     indicator = np.array([["sort" in row, "sum" in row] for row in LISTS]).astype(int)
-    several = LabelTextClassifier(label_texts={0: "sort", 1: "total"})
+    several = LabelTextClassifier(PLAIN, label_texts={0: "sort", 1: "total"})
     found = TopKThresholdClassifier(several, cv=2).fit(ROWS, indicator)
     assert found.predict(["sort"]).tolist() == [[1, 0]]
 
@@ -320,6 +398,14 @@ BAD = {
     "a missing row": ({"X": [None, *ROWS[1:]]}, ValueError, "X holds None"),
     "a matrix": ({"X": np.eye(12)}, ValueError, r"got shape \(12, 12\)"),
     "fewer labels": ({"y": CLASSES[:-1]}, ValueError, "X has 12 texts, but y has labels for 11"),
+    "no rows": ({"X": [], "y": []}, ValueError, "X has 0 texts"),
+    "labels and lists of labels": (
+        {"y": ["sort", ["sum"]] * 6},
+        ValueError,
+        "y holds the label 'sort' and a list of labels",
+    ),
+    "one row": ({"X": ROWS[:1], "y": [["sort"]]}, ValueError, r"X has 1 sample\(s\)"),
+    "rows without labels": ({"y": [[]] * 12}, ValueError, "none of these has a label"),
     "numbers and texts": ({"y": [1, 2] * 6}, ValueError, "convert the labels"),
     "texts of a column that is not there": (
         {"y": np.eye(12, dtype=int)},
@@ -371,5 +457,5 @@ def test_rows_that_are_no_texts_are_refused_in_predictions():
 def test_labels_may_be_scalars_of_numpy(kind):
     """The elements of ``classes_`` and of an array of names are."""
     texts = {kind(label): text for label, text in TEXTS.items()}
-    model = LabelTextClassifier(label_texts=texts).fit(ROWS, np.array(CLASSES))
+    model = LabelTextClassifier(PLAIN, label_texts=texts).fit(ROWS, np.array(CLASSES))
     assert model.classes_.tolist() == sorted(set(map(str, [*TEXTS, *CLASSES])))

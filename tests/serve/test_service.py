@@ -11,6 +11,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 
 from sklearn_xc import (
+    LabelTextClassifier,
     PPDSparseClassifier,
     TopKCalibratedClassifier,
     TopKNeighborsClassifier,
@@ -297,3 +298,22 @@ def test_random_bodies_are_answered_or_refused():
             assert all(isinstance(one, str) for one in question.texts)
         with suppress(RefusedError):
             one_of_address(text.decode("latin-1"), 50)
+
+
+def test_a_model_of_texts_of_labels_answers_with_names(tmp_path):
+    y = [[name, "even"] if i % 2 == 0 else [name] for i, name in enumerate(NAMES.tolist())]
+    texts = {f"label {i}": f"word{i}" for i in range(7)}
+    model = LabelTextClassifier(label_texts={**texts, "never": "unheard"}).fit(TEXTS, y)
+    model.save(tmp_path / "model.sxc")
+    answers = Answers(str(tmp_path / "model.sxc"))
+    assert answers.about()["model"] == "TopKStackingClassifier"
+    assert answers.topk(Question(["word3"], 1, {}))["labels"] == [["label 3"]]
+    found = answers.answer(Question(["word3 word3"], 2, only={"exclude": ["even"]}))
+    first = found["labels"][0]
+    assert (first["label"], found["scores"]) == ("label 3", "probability")
+    parts = {name for name, _ in first["parts"]}
+    assert parts & {name for name, _ in model.classifier_.estimators_}
+    assert "label 3" in answers.suggestions("3")
+    if "one_vs_rest" in parts:
+        assert first["words"][0][0] == "word3"
+        assert any(part > 0 for _, part in first["text"])

@@ -188,6 +188,44 @@ def test_labels_join_by_their_texts(models, kind, tmp_path):
     assert len(model.classes_) == 42
 
 
+def test_columns_of_an_indicator_have_names(tmp_path):
+    number = fitted()
+    named = fitted(label_names=NAMES)
+    numbers, scores = number.predict_topk(Q, 3)
+    found = named.predict_topk(Q, 3)
+    np.testing.assert_array_equal(found[0], NAMES[numbers])
+    np.testing.assert_array_equal(found[1], scores)
+    assert named.topk_predictor(2, exclude=["c03"])(Q[:1])[0].shape == (1, 2)
+    assert clone(named).fit(X, Y).classes_.tolist() == NAMES.tolist()
+    named.add_labels(T[:2], ["new", "other"])
+    assert named.classes_.tolist() == named.label_names.tolist() == [*NAMES, "new", "other"]
+    named.save(tmp_path / "model")
+    assert load(tmp_path / "model").classes_.tolist() == [*NAMES, "new", "other"]
+
+
+def test_explanations_of_parts_have_the_names_of_features():
+    words = np.array([f"word {i}" for i in range(X.shape[1])])
+    model = fitted()
+    found = model.explain(Q[:1], k=3, feature_names=words)[0].parts["ovr"]
+    assert found.feature_names.tolist() == words[found.features].tolist()
+    with pytest.raises(ValueError, match="feature_names must be 1-D with a name for each of the"):
+        model.explain(Q[:1], feature_names=words[:3])
+
+
+def test_texts_that_do_not_fit_leave_the_stack_as_it_is():
+    model = fitted()
+    before = dict(vars(model))
+    for texts, message in (
+        (T[:2, :5], "label_features has 5 columns, but X has 300 features"),
+        (T[:2] * np.nan, "label_features holds NaN or infinity"),
+        (np.ones(300), "two dimensions"),
+        (T[:0], "label_features has no rows"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.add_labels(texts)
+        assert dict(vars(model)) == before
+
+
 def test_labels_do_not_join_without_a_part_that_takes_them():
     model = TopKStackingClassifier(FAST[:1], random_state=0).fit(X, Y)
     with pytest.raises(ValueError, match="none of the parts"):
@@ -331,9 +369,25 @@ BAD = {
     "rows": ({}, {"label_features": T[:5]}, "5 rows"),
     "NaN": ({}, {"label_features": T * np.nan}, "NaN"),
     "classes": ({}, {"classes": np.arange(40)}, "classes is for y of one class"),
+    "a vector": ({}, {"label_features": np.ones(300)}, r"two dimensions.* got shape \(300,\)"),
+    "no matrix": ({}, {"label_features": []}, "label_features is an empty sequence"),
+    "infinity": ({}, {"label_features": T * np.inf}, "NaN or infinity"),
+    "dense columns": (
+        {},
+        {"X": X.toarray(), "label_features": T.toarray()[:, :5]},
+        "label_features has 5 columns, but X has 300 features",
+    ),
+    "a class twice": ({}, {"y": CODES, "classes": [*range(40), 3]}, "classes names two labels 3"),
+    "a set": ({}, {"y": CODES, "classes": set(range(40))}, "classes is a set"),
+    "a class that is not named": ({}, {"y": CODES, "classes": range(39)}, "holds 39, which is not"),
+    "one class": ({}, {"y": CODES * 0}, "y holds 1 class, 0"),
+    "one row": ({}, {"X": X[:1], "y": Y[:1]}, r"X has 1 sample\(s\)"),
     "no labels": ({}, {"y": Y * 0}, "none of these has a label"),
     "fewer": ({}, {"y": Y[:5]}, "inconsistent numbers of samples"),
     "weight": ({}, {"sample_weight": -np.ones(700)}, "weight"),
+    "a name twice": ({"label_names": ["a"] * 40}, {}, "label_names names two labels .a."),
+    "fewer names": ({"label_names": ["a", "b"]}, {}, "label_names"),
+    "names of classes": ({"label_names": NAMES}, {"y": CODES}, "label_names is for the columns"),
 }
 
 
@@ -343,7 +397,7 @@ def test_bad_input(name):
     model = TopKStackingClassifier(**({"estimators": FAST} | parameters))
     with pytest.raises(ValueError, match=message):
         model.fit(**({"X": X, "y": Y} | given))
-    assert not hasattr(model, "estimators_")
+    assert set(vars(model)) == set(model.get_params(deep=False))
 
 
 class OfOtherClasses(Constant):

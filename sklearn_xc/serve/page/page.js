@@ -92,17 +92,21 @@ function show(found, status) {
 
 function select(place) {
   const line = answer.labels[place];
-  at("reason").hidden = !line || !(line.words || line.neighbours);
+  at("reason").hidden = !line || !(line.words || line.neighbours || line.parts);
   if (!line) return;
   selected = line.label;
   [...at("answers").querySelectorAll("button")].forEach((button, i) =>
     button.setAttribute("aria-pressed", String(i === place)));
-  const parts = line.words || line.neighbours;
+  const parts = line.words || line.neighbours || line.parts;
   if (!parts) return;
   at("why").textContent = `Why \u201c${line.label}\u201d`;
-  at("what").textContent = line.words ? "word" : "neighbour";
-  at("caption").textContent = line.words
+  at("what").textContent = line.words ? "word" : line.neighbours ? "neighbour" : "part";
+  at("caption").textContent = line.words && line.parts
+    ? "Words of the text, by what they give to the score of the model's part that reads words"
+    : line.words
     ? `Words of the text, by what they give to the score of ${line.decision.toFixed(3)}`
+    : line.parts
+    ? `Parts of the model, by what they give to the score of ${line.decision.toFixed(3)}`
     : `Training samples that have the label, by what they give to the score of ${line.decision.toFixed(3)}`;
   at("words").replaceChildren(...parts.map(([word, part]) => {
     const row = element("tr", "");
