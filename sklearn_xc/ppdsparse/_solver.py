@@ -74,7 +74,8 @@ def fit_classes(
     attributes of the estimator), n_visits, the rows of X that were read
     """
     order = _order_of(problem, settings["seed"])
-    rows = problem.rows.reordered(*order, scratch.empty)
+    n_threads = local_workers(n_jobs)
+    rows = problem.rows.reordered(*order, scratch.empty, n_threads)
     Y, sample_weight = problem.Y[order.samples], problem.sample_weight[order.samples]
     Y = Y.tocsc()
     Y.sort_indices()
@@ -96,8 +97,8 @@ def fit_classes(
         rounded = rounded_rows(rows, problem.Y.shape[1], scratch.empty)
     arrays = (
         *((None,) * N_ROUNDED if rounded is None else rounded),
-        *_parts(rows, scratch),
-        *_parts(coarse, scratch),
+        *_parts(rows, scratch, n_threads),
+        *_parts(coarse, scratch, n_threads),
         norms,
         sample_weight,
         problem.class_weight,
@@ -114,7 +115,7 @@ def fit_classes(
             tell(progress, part, _gap_of)
     how = settings, keep_dual, Spare()
     _solve_missing(blocks, finished, how, arrays, n_jobs, progress)
-    result = _assemble(finished, (*problem.Y.shape[::-1], rows.shape[1]), scratch)
+    result = _assemble(finished, (*problem.Y.shape[::-1], rows.shape[1]), scratch, n_threads)
     model = problem.penalties.model_outside(result["coef"], result["intercept"])
     result["coef"], result["intercept"] = model
     return result
@@ -205,13 +206,13 @@ def _gap_of(part):
     return {"gap": float(part.gap.max())}
 
 
-def _parts(rows, scratch):
+def _parts(rows, scratch, n_threads):
     """Return the arguments of a `Matrix`: the rows and, where they are sparse, the columns."""
     if rows is None:
         return (None,) * N_PARTS
     columns = (None,) * N_COLUMNS
     if not rows.dense:
-        columns = rows.columns(scratch.empty)
+        columns = rows.columns(scratch.empty, 1 if scratch.on_disk else n_threads)
         columns = *columns, *divide_columns(*columns, rows.shape[0])
     return rows.indptr, rows.indices, rows.data, rows.dense, rows.shape[1], *columns
 
@@ -234,7 +235,7 @@ def _dual_arrays(dual):
     )
 
 
-def _assemble(finished, sizes, scratch):
+def _assemble(finished, sizes, scratch, n_threads):
     """Put the classes of all blocks in their places; sizes are of columns, samples, features."""
 
     def each(name):
@@ -253,7 +254,11 @@ def _assemble(finished, sizes, scratch):
     for name in "intercept", "gap", "n_active":
         result[name][labels] = np.concatenate(each(name))
     result["dual"] = weights_of_classes(
-        of_blocks, each("n_duals"), finished.take("duals"), (n_columns, n_samples)
+        of_blocks,
+        each("n_duals"),
+        finished.take("duals"),
+        (n_columns, n_samples),
+        n_threads=n_threads,
     )
     result["coef"] = weights_of_classes(
         of_blocks,
@@ -261,5 +266,6 @@ def _assemble(finished, sizes, scratch):
         finished.take("weights"),
         (n_columns, n_features),
         scratch.lasting,
+        n_threads,
     )
     return result

@@ -198,9 +198,10 @@ def test_scores_are_ndcg():
     assert scores.of((1.0, 1.0))[counted].mean() == pytest.approx(expected, abs=1e-6)
 
 
-def test_nearest_samples_are_those_of_largest_cosine():
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_nearest_samples_are_those_of_largest_cosine(n_threads):
     rows, held, others = as_rows(X), np.arange(50), np.arange(50, 1500)
-    near = pilot._nearest(rows, held, others)
+    near = pilot._nearest(rows, held, others, n_threads)
     unit = X.toarray() / np.linalg.norm(X.toarray(), axis=1)[:, None]
     cosines = unit[held] @ unit[others].T
     best = np.sort(cosines, axis=1)[:, -pilot.N_NEIGHBOURS :]
