@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from .._kernels.common._sparse_rows import copy_rows
-from ..utils._csr import narrow_pointers
+from ..utils._csr import FEWEST, narrow_pointers
 from ..utils._parallel import in_threads
 
 
@@ -90,5 +90,6 @@ def weights_of_classes(labels, counts, entries, shape, empty=np.empty, n_threads
         copy_rows(n, features, values, indptr[which], indices, data)
 
     blocks = zip(labels, counts, entries, strict=True)
+    n_threads = min(n_threads, max(1, len(data) // FEWEST))
     list(in_threads(copy, blocks, n_threads=n_threads, n_ahead=n_threads))
     return sparse.csr_array((data, indices, narrow_pointers(indptr)), shape=shape)

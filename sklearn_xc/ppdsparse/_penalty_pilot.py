@@ -25,7 +25,7 @@ from ..utils._rows import Rows
 from ..utils._scratch import Scratch
 from ..utils._stacked_rows import stacked
 from ._problem import Problem, in_units
-from ._solver import fit_classes
+from ._solver import arrange, fit_classes
 
 # Factors on the penalties that the rows suggest, which are the first pair.
 L1_FACTORS, L2_FACTORS = (0.02, 0.2, 1.0, 4.0), (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
@@ -326,6 +326,7 @@ class PilotScores:
     def __init__(self, pilot: Pilot, settings: dict, n_jobs: int):
         self._pilot, self._n_jobs = pilot, n_jobs
         self._settings = settings | {"tol": max(TOL, settings["tol"]), "prune": 0.0}
+        self._arranged = arrange(pilot.problem, self._settings, 0.0, n_jobs, Scratch())
         self._one_label = pilot.truth.sum(axis=1).mean() < ONE_LABEL
         self._scores, self._duals = {}, {}
 
@@ -362,6 +363,7 @@ class PilotScores:
                 n_jobs=self._n_jobs,
                 progress=Progress(),
                 scratch=scratch,
+                arranged=self._arranged,
             )
 
     def _rank(self, coef, intercept) -> np.ndarray:

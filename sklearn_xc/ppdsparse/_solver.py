@@ -1,5 +1,7 @@
 """The run function of PPDSparse: blocks of classes over joblib, and their results as one."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from .._kernels.ppdsparse._byte_rows import GROUP, ByteRows, round_rows
@@ -13,7 +15,7 @@ from ..utils._memory_limit import require_memory
 from ..utils._parallel import blocks_of_classes, local_workers, run_blocks, tell
 from ._assembly import Part, weights_of_classes
 from ._finished import Finished
-from ._ordering import fast_order, order_given
+from ._ordering import Order, fast_order, order_given
 
 LOWEST_SCORE = np.float32(-1e18)  # of classes without positives: finite, and below any other
 LARGEST_NORM = 1e24  # ||x||^2, so that ||x||^2 / l2 stays within float32
@@ -51,6 +53,7 @@ def fit_classes(
     progress,
     scratch,
     checkpoint=None,
+    arranged=None,
 ):
     """Solve all classes, block by block, but for those that a `Checkpoint` has.
 
@@ -67,20 +70,73 @@ def fit_classes(
         Each block is a step of it.
     scratch : Scratch
     checkpoint : Checkpoint, default=None
+    arranged : Arranged, default=None
+        Of the same problem and seed, where it is solved several times.
 
     Returns
     -------
     dict with coef and intercept for X as it was given, n_iter, gap, n_active, dual (see the
     attributes of the estimator), n_visits, the rows of X that were read
     """
-    order = _order_of(problem, settings["seed"])
     n_threads = local_workers(n_jobs)
+    if arranged is None:
+        arranged = arrange(problem, settings, feature_threshold, n_threads, scratch)
+    blocks, samples = arranged.blocks, arranged.order.samples
+    progress.start(len(blocks), name="block")
+    arrays = (
+        *arranged.arrays,
+        *((None,) * N_DUALS if dual is None else _dual_arrays(dual[:, samples])),
+    )
+    finished = Finished(checkpoint, blocks, problem.rows.shape[::-1], scratch)
+    for part in finished.parts:
+        if part is not None:
+            tell(progress, part, _gap_of)
+    how = settings, keep_dual, Spare()
+    _solve_missing(blocks, finished, how, arrays, n_jobs, progress)
+    sizes = *problem.Y.shape[::-1], problem.rows.shape[1]
+    result = _assemble(finished, sizes, scratch, n_threads)
+    model = problem.penalties.model_outside(result["coef"], result["intercept"])
+    result["coef"], result["intercept"] = model
+    return result
+
+
+class Arranged(NamedTuple):
+    """A problem as its blocks of classes get it, whatever the penalties.
+
+    Attributes
+    ----------
+    order : Order
+    blocks : list of ndarray of int32
+        The classes of each.
+    arrays : tuple
+        Of samples, features and classes, in this order: what `_solve_block` begins with.
+    """
+
+    order: Order
+    blocks: list
+    arrays: tuple
+
+
+def arrange(problem, settings, feature_threshold: float, n_threads: int, scratch):
+    """Put a problem in the order in which it is solved.
+
+    Parameters
+    ----------
+    problem : Problem of `_problem`
+    settings : dict
+        The kernel's `Settings`, of which the penalties are not read.
+    scratch : Scratch
+
+    Returns
+    -------
+    arranged : Arranged
+    """
+    order = _order_of(problem, settings["seed"])
     rows = problem.rows.reordered(*order, scratch.empty, n_threads)
     Y, sample_weight = problem.Y[order.samples], problem.sample_weight[order.samples]
     Y = Y.tocsc()
     Y.sort_indices()
     grades = Y.data if Y.dtype == np.float32 else None
-    positives = (Y.indptr.astype(np.int64), Y.indices.astype(np.int32), grades)
     norms = _norms_in_range(rows)
     coarse = None
     if feature_threshold > 0:
@@ -89,9 +145,6 @@ def fit_classes(
     blocks = blocks_of_classes(np.asarray(counts), N_LANES)
     if not blocks:
         raise ValueError("no class of y has a positive sample with a weight above zero")
-    if dual is not None:
-        dual = dual[:, order.samples]
-    progress.start(len(blocks), name="block")
     rounded = None
     if coarse is None and not settings["sparsify"]:
         rounded = rounded_rows(rows, problem.Y.shape[1], scratch.empty)
@@ -104,21 +157,13 @@ def fit_classes(
         problem.class_weight,
         *rows.extremes(),
         rows.weighted_norms(sample_weight),
-        *positives,
+        Y.indptr.astype(np.int64),
+        Y.indices.astype(np.int32),
+        grades,
         order.features,
         order.samples,
-        *((None,) * N_DUALS if dual is None else _dual_arrays(dual)),
     )
-    finished = Finished(checkpoint, blocks, problem.rows.shape[::-1], scratch)
-    for part in finished.parts:
-        if part is not None:
-            tell(progress, part, _gap_of)
-    how = settings, keep_dual, Spare()
-    _solve_missing(blocks, finished, how, arrays, n_jobs, progress)
-    result = _assemble(finished, (*problem.Y.shape[::-1], rows.shape[1]), scratch, n_threads)
-    model = problem.penalties.model_outside(result["coef"], result["intercept"])
-    result["coef"], result["intercept"] = model
-    return result
+    return Arranged(order, blocks, arrays)
 
 
 def _order_of(problem, seed):
