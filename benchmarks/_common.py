@@ -203,11 +203,23 @@ def _of_running_text(name):
     return getattr(_words_data, name)()
 
 
+SIZES = "places", "lemmas"
+SHARES = {0.01: "_1_percent", 0.1: "_10_percent", 1.0: ""}  # of their labels
+
+
+def _of_size(name, share):
+    """The rows of _sizes_data.py."""
+    import _sizes_data
+
+    return _sizes_data.made(name, share)
+
+
 GENERATED = {name: partial(_in_shape, name) for name in SHAPES}
 GENERATED |= {name: partial(_in_characters, of) for name, of in IN_CHARACTERS.items()}
 GENERATED |= {name: partial(_rare_labels, name) for name in RARE}
 GENERATED |= {"yso_finna_en_1000": _yso_finna_en_1000}
 GENERATED |= {name: partial(_of_running_text, name) for name in RUNNING_TEXT}
+GENERATED |= {n + of: partial(_of_size, n, share) for n in SIZES for share, of in SHARES.items()}
 
 
 def _write(path, split):

@@ -73,7 +73,7 @@ def run_worker(name, data, folder, options):
         raise RuntimeError(reason)
     worker = _common.ROOT / "benchmarks" / "_worker.py"
     numbers = options.repeats, options.long, options.some_labels
-    call = [python, worker, name, data, folder, *map(str, numbers)]
+    call = [*_limit(options), python, worker, name, data, folder, *map(str, numbers)]
     log = folder / "log.txt"
     with open(log, "w") as f:
         returncode = run_group(call, f, _environment.variables(system.threads), options.timeout)
@@ -86,6 +86,12 @@ def run_worker(name, data, folder, options):
     with np.load(folder / "labels.npz") as f:
         result |= scores(_common.load(data), f["labels"])
     return result
+
+
+def _limit(options):
+    """The beginning of a command that may have so much memory of its own: more fails in it."""
+    gigabytes = getattr(options, "memory_gb", None)
+    return [] if gigabytes is None else ["prlimit", f"--data={round(gigabytes * 1e9)}"]
 
 
 def scores(split, labels):

@@ -224,7 +224,8 @@ class BaseXCClassifier(
                 f"coef_ has {self.coef_.shape[0]} rows, but fit's y asks for "
                 f"{self._encoding.n_columns}"
             )
-        return self._index_cache.get(self.coef_, self.intercept_, scores.index)
+        make = partial(scores.index, n_threads=self._threads())
+        return self._index_cache.get(self.coef_, self.intercept_, make)
 
     def _rows(self, X):
         """Return the rows that :meth:`_model` scores."""

@@ -37,9 +37,9 @@ class LinearScores:
         """Return rows that weights are multiplied with, in place of some `Rows`; `Rows` as well."""
         return rows
 
-    def index(self, coef, intercept):
+    def index(self, coef, intercept, n_threads=1):
         """Return the object that scores inputs: has ``topk``, ``scores`` and ``positives``."""
-        return InvertedIndex(coef, intercept)
+        return InvertedIndex(coef, intercept, n_threads=n_threads)
 
     def weights_at(self, coef, row, features):
         """Return weights of some features, ascending, in a row of coef; ndarray of float32."""

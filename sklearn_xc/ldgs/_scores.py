@@ -44,10 +44,10 @@ class EmbeddedScores(LinearScores):
             return rows
         return as_rows(embedded(rows, self._table, n_threads))
 
-    def index(self, coef, intercept):
+    def index(self, coef, intercept, n_threads=1):
         if self._squared:
             return Distances(coef, intercept, self.binary)
-        return super().index(coef, intercept)
+        return super().index(coef, intercept, n_threads)
 
     def weights_at(self, coef, row, features):
         if self._table is None:

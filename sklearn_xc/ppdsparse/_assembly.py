@@ -6,7 +6,8 @@ import numpy as np
 from scipy import sparse
 
 from .._kernels.common._sparse_rows import copy_rows
-from ..utils._csr import narrow_pointers
+from ..utils._csr import FEWEST, narrow_pointers
+from ..utils._parallel import in_threads
 
 
 class Part(NamedTuple):
@@ -56,7 +57,7 @@ def grown_duals(dual, shape, n_texts_before=0, n_texts=0):
     return sparse.hstack(parts, format="csr", dtype=np.float32)
 
 
-def weights_of_classes(labels, counts, entries, shape, empty=np.empty):
+def weights_of_classes(labels, counts, entries, shape, empty=np.empty, n_threads=1):
     """Return CSR weights from the results of all blocks, of which one is needed at a time.
 
     Parameters
@@ -71,6 +72,8 @@ def weights_of_classes(labels, counts, entries, shape, empty=np.empty):
     shape : tuple (n_classes, n_features)
     empty : callable
         Makes the two large arrays, as :func:`numpy.empty`.
+    n_threads : int, default=1
+        Each has one block at a time.
 
     Returns
     -------
@@ -81,6 +84,12 @@ def weights_of_classes(labels, counts, entries, shape, empty=np.empty):
     lengths[np.concatenate(labels)] = np.concatenate(counts)
     indptr = np.append(0, np.cumsum(lengths))
     indices, data = empty(indptr[-1], np.int32), empty(indptr[-1], np.float32)
-    for of_block, n, (features, values) in zip(labels, counts, entries, strict=True):
-        copy_rows(n, features, values, indptr[of_block], indices, data)
+
+    def copy(of_block):
+        which, n, (features, values) = of_block
+        copy_rows(n, features, values, indptr[which], indices, data)
+
+    blocks = zip(labels, counts, entries, strict=True)
+    n_threads = min(n_threads, max(1, len(data) // FEWEST))
+    list(in_threads(copy, blocks, n_threads=n_threads, n_ahead=n_threads))
     return sparse.csr_array((data, indices, narrow_pointers(indptr)), shape=shape)

@@ -20,12 +20,12 @@ from ..base._labels import pattern_of
 from ..metrics._gains import ndcg_of_rows
 from ..utils._callbacks import Progress
 from ..utils._coordinates import Coordinates
-from ..utils._parallel import local_workers
+from ..utils._parallel import in_threads, local_workers
 from ..utils._rows import Rows
 from ..utils._scratch import Scratch
 from ..utils._stacked_rows import stacked
 from ._problem import Problem, in_units
-from ._solver import fit_classes
+from ._solver import arrange, fit_classes
 
 # Factors on the penalties that the rows suggest, which are the first pair.
 L1_FACTORS, L2_FACTORS = (0.02, 0.2, 1.0, 4.0), (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
@@ -74,11 +74,12 @@ def choose_penalties(problem: Problem, model, settings: dict) -> tuple[float, fl
     free = tuple(unit == "auto" for unit in units)
     penalties = problem.penalties
     suggested = penalties._replace(l1=penalties.l1 / times[0], l2=penalties.l2 / times[1])
-    pilot = pilot_of(problem._replace(penalties=suggested))
+    n_threads = local_workers(model.n_jobs)
+    pilot = pilot_of(problem._replace(penalties=suggested), n_threads)
     if pilot is None:
         single = SINGLE if _labels_are_single(problem) else (1.0, 1.0)
         return tuple(factor if chosen else 1.0 for factor, chosen in zip(single, free, strict=True))
-    scores = PilotScores(pilot, settings, local_workers(model.n_jobs))
+    scores = PilotScores(pilot, settings, n_threads)
     with joblib.parallel_config(backend="threading"):  # too small for processes or a cluster
         return choose_factors(
             scores, L1_FACTORS if free[0] else (1.0,), L2_FACTORS if free[1] else (1.0,)
@@ -118,7 +119,7 @@ class Pilot(NamedTuple):
     weight: np.ndarray
 
 
-def pilot_of(problem: Problem) -> Pilot | None:
+def pilot_of(problem: Problem, n_threads: int = 1) -> Pilot | None:
     """Hold out samples and choose the classes and samples to fit; None if there are too few."""
     rng = np.random.default_rng(SEED)
     with_texts, problem = problem, problem.samples()
@@ -131,7 +132,7 @@ def pilot_of(problem: Problem) -> Pilot | None:
     others = np.setdiff1d(np.arange(Y.shape[0]), drawn, assume_unique=True)
     near = np.zeros((len(drawn), 0), dtype=np.int64)
     if Y.shape[1] > FEW_CLASSES:
-        near = _nearest(problem.rows, drawn, rng.permutation(others)[:MOST_SEARCHED])
+        near = _nearest(problem.rows, drawn, rng.permutation(others)[:MOST_SEARCHED], n_threads)
     n_drawn, classes = _candidates(Y, draw.counts, drawn, near)
     held, share = draw.with_more_of_their_labels(drawn[:n_drawn])
     if len(held) < FEWEST_HELD:
@@ -237,7 +238,7 @@ class _Draw:
         return True
 
 
-def _nearest(rows: Rows, held: np.ndarray, others: np.ndarray) -> np.ndarray:
+def _nearest(rows: Rows, held: np.ndarray, others: np.ndarray, n_threads: int = 1) -> np.ndarray:
     """Find the samples of largest cosine among others: (n_held, N_NEIGHBOURS)."""
     k = min(N_NEIGHBOURS, len(others))
     searched, asked = rows.take(others), rows.take(held).matrix()
@@ -248,18 +249,21 @@ def _nearest(rows: Rows, held: np.ndarray, others: np.ndarray) -> np.ndarray:
         columns = columns.tocsr()  # once; each product would else do so
     near = np.tile(others[:k], (len(held), 1))
     at_once = max(1, PRODUCTS_AT_ONCE // len(others))
-    for start in range(0, len(held), at_once):
+
+    def search(start):
         products = asked[start : start + at_once] @ columns
         if rows.dense:
             best = np.argpartition(-products * inverse, k - 1, axis=1)[:, :k]
             near[start : start + at_once] = others[best]
-            continue
+            return
         cosines = products.data * inverse[products.indices]
         for i in range(products.shape[0]):
             entries = slice(products.indptr[i], products.indptr[i + 1])
             if n := entries.stop - entries.start:
                 best = np.argpartition(-cosines[entries], min(k, n) - 1)[:k]
                 near[start + i, : len(best)] = others[products.indices[entries][best]]
+
+    list(in_threads(search, range(0, len(held), at_once), n_threads=n_threads))
     return near
 
 
@@ -322,6 +326,7 @@ class PilotScores:
     def __init__(self, pilot: Pilot, settings: dict, n_jobs: int):
         self._pilot, self._n_jobs = pilot, n_jobs
         self._settings = settings | {"tol": max(TOL, settings["tol"]), "prune": 0.0}
+        self._arranged = arrange(pilot.problem, self._settings, 0.0, n_jobs, Scratch())
         self._one_label = pilot.truth.sum(axis=1).mean() < ONE_LABEL
         self._scores, self._duals = {}, {}
 
@@ -358,6 +363,7 @@ class PilotScores:
                 n_jobs=self._n_jobs,
                 progress=Progress(),
                 scratch=scratch,
+                arranged=self._arranged,
             )
 
     def _rank(self, coef, intercept) -> np.ndarray:
@@ -365,13 +371,15 @@ class PilotScores:
         rows, truth = self._pilot.held_rows.matrix(), self._pilot.truth
         lowest, columns = np.maximum(intercept, LOWEST), coef.T.tocsr()
         at_once = max(1, SCORES_AT_ONCE // truth.shape[1])
-        hits = []
-        for start in range(0, len(truth), at_once):
+
+        def hits_of(start):
             some = slice(start, start + at_once)
             scores = rows[some] @ columns
             scores = lowest + (scores.toarray() if sparse.issparse(scores) else scores)
-            hits.append(_hits(scores, truth[some]))
-        hits = np.concatenate(hits)
+            return _hits(scores, truth[some])
+
+        starts = range(0, len(truth), at_once)
+        hits = np.concatenate(list(in_threads(hits_of, starts, n_threads=self._n_jobs)))
         ndcg = ndcg_of_rows(hits, truth.sum(axis=1))
         return (ndcg + hits[:, 0]) / 2 if self._one_label else ndcg
 

@@ -1,5 +1,7 @@
 """The run function of PPDSparse: blocks of classes over joblib, and their results as one."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from .._kernels.ppdsparse._byte_rows import GROUP, ByteRows, round_rows
@@ -12,7 +14,7 @@ from ..utils._memory_limit import require_memory
 from ..utils._parallel import blocks_of_classes, local_workers, run_blocks, tell
 from ._assembly import Part, weights_of_classes
 from ._finished import Finished
-from ._ordering import fast_order, order_given
+from ._ordering import Order, fast_order, order_given
 
 LOWEST_SCORE = np.float32(-1e18)  # of classes without positives: finite, and below any other
 DUALS = "dual_indptr", "dual_rows", "dual_values"  # of an earlier fit, class by class
@@ -46,6 +48,7 @@ def fit_classes(
     progress,
     scratch,
     checkpoint=None,
+    arranged=None,
 ):
     """Solve all classes, block by block, but for those that a `Checkpoint` has.
 
@@ -62,19 +65,72 @@ def fit_classes(
         Each block is a step of it.
     scratch : Scratch
     checkpoint : Checkpoint, default=None
+    arranged : Arranged, default=None
+        Of the same problem and seed, where it is solved several times.
 
     Returns
     -------
     dict with coef and intercept for X as it was given, n_iter, gap, n_active, dual (see the
     attributes of the estimator), n_visits, the rows of X that were read
     """
+    n_threads = local_workers(n_jobs)
+    if arranged is None:
+        arranged = arrange(problem, settings, feature_threshold, n_threads, scratch)
+    blocks, samples = arranged.blocks, arranged.order.samples
+    progress.start(len(blocks), name="block")
+    arrays = arranged.arrays
+    if dual is not None:
+        arrays = {**arrays, **_dual_arrays(dual[:, samples])}
+    finished = Finished(checkpoint, blocks, problem.rows.shape[::-1], scratch)
+    for part in finished.parts:
+        if part is not None:
+            tell(progress, part, _gap_of)
+    how = settings, keep_dual, Spare()
+    _solve_missing(blocks, finished, how, arrays, n_jobs, progress)
+    sizes = *problem.Y.shape[::-1], problem.rows.shape[1]
+    result = _assemble(finished, sizes, scratch, n_threads)
+    model = problem.penalties.model_outside(result["coef"], result["intercept"])
+    result["coef"], result["intercept"] = model
+    return result
+
+
+class Arranged(NamedTuple):
+    """A problem as its blocks of classes get it, whatever the penalties.
+
+    Attributes
+    ----------
+    order : Order
+    blocks : list of ndarray of int32
+        The classes of each.
+    arrays : dict
+        By name, of samples, features and classes: what `_solve_block` works on.
+    """
+
+    order: Order
+    blocks: list
+    arrays: dict
+
+
+def arrange(problem, settings, feature_threshold: float, n_threads: int, scratch):
+    """Put a problem in the order in which it is solved.
+
+    Parameters
+    ----------
+    problem : Problem of `_problem`
+    settings : dict
+        The kernel's `Settings`, of which the penalties are not read.
+    scratch : Scratch
+
+    Returns
+    -------
+    arranged : Arranged
+    """
     order = _order_of(problem, settings["seed"])
-    rows = problem.rows.reordered(*order, scratch.empty)
+    rows = problem.rows.reordered(*order, scratch.empty, n_threads)
     Y, sample_weight = problem.Y[order.samples], problem.sample_weight[order.samples]
     Y = Y.tocsc()
     Y.sort_indices()
     grades = Y.data if Y.dtype == np.float32 else None
-    positives = (Y.indptr.astype(np.int64), Y.indices.astype(np.int32), grades)
     norms = _norms_in_range(rows)
     coarse = None
     if feature_threshold > 0:
@@ -83,39 +139,28 @@ def fit_classes(
     blocks = blocks_of_classes(np.asarray(counts), N_LANES)
     if not blocks:
         raise ValueError("no class of y has a positive sample with a weight above zero")
-    if dual is not None:
-        dual = dual[:, order.samples]
-    progress.start(len(blocks), name="block")
     rounded = None
     if coarse is None and not settings["sparsify"]:
         rounded = rounded_rows(rows, problem.Y.shape[1], scratch.empty)
-    X = _matrix_of(rows, scratch, rounded)
+    X = _matrix_of(rows, scratch, rounded, n_threads)
     in_kernel = KernelProblem(
         X,
-        X if coarse is None else _matrix_of(coarse, scratch),
+        X if coarse is None else _matrix_of(coarse, scratch, None, n_threads),
         norms,
         sample_weight,
         problem.class_weight,
         *rows.extremes(),
         rows.weighted_norms(sample_weight),
-        *positives,
+        Y.indptr.astype(np.int64),
+        Y.indices.astype(np.int32),
+        grades,
     )
     arrays = {
         **in_kernel.arrays(),
         "features": order.features,
         "samples": order.samples,
-        **({} if dual is None else _dual_arrays(dual)),
     }
-    finished = Finished(checkpoint, blocks, problem.rows.shape[::-1], scratch)
-    for part in finished.parts:
-        if part is not None:
-            tell(progress, part, _gap_of)
-    how = settings, keep_dual, Spare()
-    _solve_missing(blocks, finished, how, arrays, n_jobs, progress)
-    result = _assemble(finished, (*problem.Y.shape[::-1], rows.shape[1]), scratch)
-    model = problem.penalties.model_outside(result["coef"], result["intercept"])
-    result["coef"], result["intercept"] = model
-    return result
+    return Arranged(order, blocks, arrays)
 
 
 def _order_of(problem, seed):
@@ -200,11 +245,11 @@ def _gap_of(part):
     return {"gap": float(part.gap.max())}
 
 
-def _matrix_of(rows, scratch, rounded=None):
+def _matrix_of(rows, scratch, rounded, n_threads):
     """Return the rows and, where they are sparse, the columns for kernels."""
     columns = ()
     if not rows.dense:
-        columns = rows.columns(scratch.empty)
+        columns = rows.columns(scratch.empty, 1 if scratch.on_disk else n_threads)
         columns = *columns, *divide_columns(*columns, rows.shape[0])
     given = rows.indptr, rows.indices, rows.data, rows.dense, rows.shape[1], *columns
     return Matrix(*given, rounded=rounded)
@@ -227,7 +272,7 @@ def _dual_arrays(dual):
     return dict(zip(DUALS, arrays, strict=True))
 
 
-def _assemble(finished, sizes, scratch):
+def _assemble(finished, sizes, scratch, n_threads):
     """Put the classes of all blocks in their places; sizes are of columns, samples, features."""
 
     def each(name):
@@ -246,7 +291,11 @@ def _assemble(finished, sizes, scratch):
     for name in "intercept", "gap", "n_active":
         result[name][labels] = np.concatenate(each(name))
     result["dual"] = weights_of_classes(
-        of_blocks, each("n_duals"), finished.take("duals"), (n_columns, n_samples)
+        of_blocks,
+        each("n_duals"),
+        finished.take("duals"),
+        (n_columns, n_samples),
+        n_threads=n_threads,
     )
     result["coef"] = weights_of_classes(
         of_blocks,
@@ -254,5 +303,6 @@ def _assemble(finished, sizes, scratch):
         finished.take("weights"),
         (n_columns, n_features),
         scratch.lasting,
+        n_threads,
     )
     return result

@@ -9,7 +9,9 @@ from scipy import sparse
 from .._kernels.topk import _dense_rows as dense_rows
 from .._kernels.topk import _inverted_index as kernel
 from .._kernels.topk._list_build import count_lists, fill_lists
+from ..utils._csr import even_stretches
 from ..utils._matrix import narrow_indices, normalise
+from ..utils._parallel import in_threads
 from ._candidates import candidate_scores
 from ._feature_major import CACHE_LINE, aligned_zeros, feature_major, n_places, padded_intercept
 from ._layout import Layout, ranks_of
@@ -48,6 +50,8 @@ class InvertedIndex:
     layout : Layout, default=None
         That of sparse weights; by default the one that suits them. Sums are the same to the last
         bit only where it is.
+    n_threads : int, default=1
+        That put sparse weights into lists.
 
     Attributes
     ----------
@@ -76,7 +80,7 @@ class InvertedIndex:
 
     rows_at_once = ROW_BLOCK
 
-    def __init__(self, coef, intercept, zeros=None, layout=None):
+    def __init__(self, coef, intercept, zeros=None, layout=None, n_threads=1):
         if np.shape(intercept) != (coef.shape[0],):
             raise ValueError(
                 f"intercept_ must have one entry for each of the {coef.shape[0]} rows of coef_, "
@@ -85,7 +89,8 @@ class InvertedIndex:
         self.shape = coef.shape
         if sparse.issparse(coef):
             coef = normalise(coef, "coef_")
-            self._set_lists(coef, zeros, Layout.of(coef) if layout is None else layout)
+            layout = Layout.of(coef) if layout is None else layout
+            self._set_lists(coef, zeros, layout, n_threads)
         else:
             self._set_full(np.asarray(coef))
         self._set_intercept(self._by_rank(np.asarray(intercept)))
@@ -145,31 +150,38 @@ class InvertedIndex:
             self._lowest,
         )
 
-    def _set_lists(self, csr, zeros, layout):
+    def _set_lists(self, csr, zeros, layout, n_threads):
         n_classes, n_features = csr.shape
         self.order, self.full_stop = layout.order, layout.stops
         order = np.arange(n_classes) if self.order is None else self.order.astype(np.int64)
-        indptr, lengths = csr.indptr.astype(np.int64), np.zeros(n_features, dtype=np.int64)
-        count_lists(indptr, csr.indices, order, self.full_stop, lengths)
-        self.indptr = np.append(0, np.cumsum(lengths))
+        indptr = csr.indptr.astype(np.int64)
+        starts = np.append(0, np.cumsum(np.diff(indptr)[order]))  # of each rank
+        n_parts = min(n_threads, len(csr.indices) // (4 * n_features + 1))
+        parts = even_stretches(starts, n_parts)
+        lengths = np.zeros((len(parts), n_features), dtype=np.int64)
+
+        def count(number):
+            some = parts[number]
+            of_some = order[some], some.start, self.full_stop
+            count_lists(indptr, csr.indices, *of_some, lengths[number])
+
+        list(in_threads(count, range(len(parts)), n_threads=len(parts)))
+        self.indptr = np.append(0, np.cumsum(lengths.sum(axis=0)))
         self.full_start, size = layout.starts()
         self.full_weights = aligned_zeros((size,)) if zeros is None else zeros((size,), np.float32)
         self.n_stored = n_places(n_classes)
         empty = np.empty if zeros is None else zeros
         self.classes = empty(self.indptr[-1], class_dtype(n_classes))
         self.weights = empty(self.indptr[-1], np.float32)
-        fill_lists(
-            indptr,
-            csr.indices,
-            csr.data,
-            order,
-            self.full_stop,
-            self.full_start,
-            self.indptr[:-1].copy(),
-            self.classes,
-            self.weights,
-            self.full_weights,
-        )
+        free = self.indptr[:-1] + np.cumsum(lengths, axis=0) - lengths
+
+        def fill(number):
+            some = parts[number]
+            of_some = order[some], some.start, self.full_stop, self.full_start, free[number]
+            lists = self.classes, self.weights, self.full_weights
+            fill_lists(indptr, csr.indices, csr.data, *of_some, *lists)
+
+        list(in_threads(fill, range(len(parts)), n_threads=len(parts)))
 
     def _set_full(self, coef):
         n_classes, n_features = coef.shape

@@ -1,5 +1,7 @@
 """CSR arrays: the integers of their index pointers, stretches of their rows."""
 
+from itertools import pairwise
+
 import numpy as np
 from scipy import sparse
 
@@ -42,6 +44,28 @@ def stretches(indptr, part=1):
         stop = max(start + 1, int(np.searchsorted(indptr, indptr[start] + most, "right")) - 1)
         yield slice(start, stop), slice(int(indptr[start]), int(indptr[stop]))
         start = stop
+
+
+FEWEST = 1 << 18  # entries of a thread, below which it is not worth its start
+
+
+def even_stretches(indptr, n):
+    """Cut sparse rows into at most n stretches of about as many entries each, none of few.
+
+    Parameters
+    ----------
+    indptr : ndarray (n_samples + 1,)
+    n : int
+
+    Returns
+    -------
+    stretches : list of slice
+        Of the rows.
+    """
+    n = max(1, min(n, int(indptr[-1] - indptr[0]) // FEWEST))
+    ends = np.searchsorted(indptr, np.linspace(indptr[0], indptr[-1], n + 1)[1:-1])
+    bounds = [0, *ends.tolist(), len(indptr) - 1]
+    return [slice(a, b) for a, b in pairwise(bounds)]
 
 
 def as_dense(matrix):

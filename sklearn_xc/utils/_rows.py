@@ -7,8 +7,9 @@ from scipy import sparse
 
 from .._kernels.common import _sparse_rows as kernel
 from ._coordinates import UNEVEN, Coordinates
-from ._csr import IN_CACHE, narrow_pointers, stretches
+from ._csr import IN_CACHE, even_stretches, narrow_pointers, stretches
 from ._far_rows import FAR, factors, shares
+from ._parallel import in_threads
 from ._random import mixed
 
 MOST_ENTRIES = 1 / 3  # of dense rows that are taken as sparse ones
@@ -107,7 +108,7 @@ class Rows(NamedTuple):
             return self
         return self.as_sparse()
 
-    def reordered(self, samples, features, empty=np.empty):
+    def reordered(self, samples, features, empty=np.empty, n_threads=1):
         """Reorder rows and features of sparse rows; of dense ones only some of the rows.
 
         Parameters
@@ -117,6 +118,7 @@ class Rows(NamedTuple):
         features : ndarray of int32 (n_features,)
             The number of the feature at each position.
         empty : callable
+        n_threads : int, default=1
         """
         if self.dense:
             return self if len(samples) == self.shape[0] else self.take(samples)
@@ -125,7 +127,13 @@ class Rows(NamedTuple):
         lengths = np.diff(self.indptr)[samples]
         indptr = np.append(0, np.cumsum(lengths, dtype=np.int64))
         indices, data = empty(indptr[-1], np.int32), empty(indptr[-1], np.float32)
-        kernel.reorder(*self[:3], samples, position, indptr, indices, data)
+
+        def reorder(some):
+            of_some = samples[some], position, indptr[some.start : some.stop + 1]
+            kernel.reorder(*self[:3], *of_some, indices, data)
+
+        parts = even_stretches(indptr, n_threads)
+        list(in_threads(reorder, parts, n_threads=len(parts)))
         return Rows(indptr, indices, data, False, (len(samples), self.shape[1]))
 
     def above(self, threshold, empty=np.empty):
@@ -146,12 +154,15 @@ class Rows(NamedTuple):
             indices[kept], data[kept] = self.indices[entries][keep], self.data[entries][keep]
         return self._replace(indptr=indptr, indices=indices, data=data)
 
-    def columns(self, empty=np.empty):
+    def columns(self, empty=np.empty, n_threads=1):
         """Return entries of sparse rows column by column, as `Columns`, in little memory beside it.
 
-        Not of a :meth:`block`.
+        Not of a :meth:`block`. More than one thread is for arrays in memory.
         """
         (n_rows, n_columns), n_entries = self.shape, len(self.data)
+        parts = even_stretches(self.indptr, min(n_threads, n_entries // (4 * n_columns + 1)))
+        if len(parts) > 1:
+            return self._columns_of(parts, empty)
         counts = np.zeros(n_columns, dtype=np.int64)
         for _, entries in stretches(self.indptr):
             counts += np.bincount(self.indices[entries], minlength=n_columns)
@@ -173,6 +184,26 @@ class Rows(NamedTuple):
             place += np.arange(len(place))
             rows[place], data[place] = part
             free = free + lengths
+        return Columns(indptr, rows, data)
+
+    def _columns_of(self, parts, empty):
+        """Return the same of stretches of rows, each in a thread of its own."""
+        n_columns, n_entries = self.shape[1], len(self.data)
+        rows, data = empty(n_entries, np.int32), empty(n_entries, np.float32)
+
+        def count(some):
+            entries = slice(self.indptr[some.start], self.indptr[some.stop])
+            return np.bincount(self.indices[entries], minlength=n_columns)
+
+        def place(of_part):
+            some, free = of_part
+            of_rows = self.indptr[some.start : some.stop + 1]
+            kernel.transpose(of_rows, self.indices, self.data, some.start, free, rows, data)
+
+        counts = np.array(list(in_threads(count, parts, n_threads=len(parts))))
+        indptr = np.append(0, np.cumsum(counts.sum(axis=0)))
+        free = indptr[:-1] + np.cumsum(counts, axis=0) - counts
+        list(in_threads(place, zip(parts, free, strict=True), n_threads=len(parts)))
         return Columns(indptr, rows, data)
 
     def inside(self, coordinates, empty=np.empty):

@@ -1,10 +1,13 @@
 """Weights of many classes, put together from blocks."""
 
+from unittest import mock
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_xc._kernels.ppdsparse._results import name_entries
+from sklearn_xc.ppdsparse import _assembly
 from sklearn_xc.ppdsparse._assembly import weights_of_classes
 
 
@@ -13,8 +16,9 @@ from sklearn_xc.ppdsparse._assembly import weights_of_classes
     n_classes=st.integers(1, 12),
     n_features=st.integers(1, 9),
     n_blocks=st.integers(1, 4),
+    n_threads=st.sampled_from([1, 2, 5]),
 )
-def test_blocks_in_any_order_become_one_matrix(seed, n_classes, n_features, n_blocks):
+def test_blocks_in_any_order_become_one_matrix(seed, n_classes, n_features, n_blocks, n_threads):
     rng = np.random.default_rng(seed)
     W = (
         rng.normal(size=(n_classes, n_features)) * (rng.random((n_classes, n_features)) < 0.4)
@@ -29,7 +33,8 @@ def test_blocks_in_any_order_become_one_matrix(seed, n_classes, n_features, n_bl
         entries.append((positions, W[np.repeat(block, counts[-1]), names[positions]]))
         name_entries(counts[-1], *entries[-1], names)
     blocks = np.array_split(solved, n_blocks)
-    weights = weights_of_classes(blocks, counts, iter(entries), W.shape)
+    with mock.patch.object(_assembly, "FEWEST", 1):
+        weights = weights_of_classes(blocks, counts, iter(entries), W.shape, n_threads=n_threads)
     expected = np.zeros_like(W)
     expected[solved] = W[solved]
     assert weights.format == "csr"

@@ -1,6 +1,7 @@
 """Penalties that are chosen by the labels of held-out samples."""
 
 from types import SimpleNamespace
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -12,9 +13,12 @@ from sklearn_xc import PPDSparseClassifier
 from sklearn_xc.datasets import load_docstrings, make_xc_classification
 from sklearn_xc.metrics import ndcg_at_k
 from sklearn_xc.ppdsparse import _penalty_pilot as pilot
+from sklearn_xc.ppdsparse import _solver
 from sklearn_xc.ppdsparse._problem import Penalties, Problem
+from sklearn_xc.utils._callbacks import Progress
 from sklearn_xc.utils._coordinates import Coordinates
 from sklearn_xc.utils._matrix import as_rows
+from sklearn_xc.utils._scratch import Scratch
 
 X, Y = make_xc_classification(1500, 400, 60, n_labels=2, random_state=0)
 X = sparse.csr_array(X, dtype=np.float32)
@@ -198,9 +202,35 @@ def test_scores_are_ndcg():
     assert scores.of((1.0, 1.0))[counted].mean() == pytest.approx(expected, abs=1e-6)
 
 
-def test_nearest_samples_are_those_of_largest_cosine():
+@pytest.mark.parametrize("dense", [True, False])
+def test_all_fits_of_the_pilot_share_one_arrangement_and_are_those_of_their_own(dense):
+    part = pilot.pilot_of(problem_of(X.toarray() if dense else X, Y))
+    settings, pairs = AUTO._settings(part.problem.penalties), ((1.0, 1.0), (0.2, 0.3))
+    with mock.patch.object(_solver, "arrange", side_effect=AssertionError):
+        scores = pilot.PilotScores(part, settings, 2)
+        shared = [scores._fit(pair, None) for pair in pairs]
+    penalties = part.problem.penalties
+    for fitted, (l1, l2) in zip(shared, pairs, strict=True):
+        of_pair = {"l1": l1 * penalties.l1, "l2": l2 * penalties.l2}
+        own = _solver.fit_classes(
+            part.problem,
+            scores._settings | of_pair,
+            feature_threshold=0.0,
+            dual=None,
+            keep_dual=True,
+            n_jobs=1,
+            progress=Progress(),
+            scratch=Scratch(),
+        )
+        for name in "coef", "dual":
+            np.testing.assert_array_equal(fitted[name].toarray(), own[name].toarray())
+        np.testing.assert_array_equal(fitted["intercept"], own["intercept"])
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_nearest_samples_are_those_of_largest_cosine(n_threads):
     rows, held, others = as_rows(X), np.arange(50), np.arange(50, 1500)
-    near = pilot._nearest(rows, held, others)
+    near = pilot._nearest(rows, held, others, n_threads)
     unit = X.toarray() / np.linalg.norm(X.toarray(), axis=1)[:, None]
     cosines = unit[held] @ unit[others].T
     best = np.sort(cosines, axis=1)[:, -pilot.N_NEIGHBOURS :]

@@ -16,6 +16,7 @@ from sklearn_xc._kernels.topk import _inverted_index as kernel
 from sklearn_xc.topk import _inverted_index, _layout
 from sklearn_xc.topk._inverted_index import InvertedIndex
 from sklearn_xc.topk._layout import Layout
+from sklearn_xc.utils import _csr
 from sklearn_xc.utils._matrix import as_rows, normalise
 
 pytestmark = pytest.mark.kernel
@@ -79,6 +80,18 @@ def test_topk_is_a_stable_sort(
     assert (best.dtype, scores.dtype) == (np.int32, np.float32)
     np.testing.assert_array_equal(best, expected_best)
     np.testing.assert_array_equal(scores, expected_scores)
+
+
+@pytest.mark.parametrize("n_classes", [100, 2000])
+def test_threads_build_the_index_of_one(n_classes):
+    _, W, b = problem(1, n_classes, 40, 0.3, 0)
+    W[n_classes // 2 :] *= np.random.default_rng(1).random((n_classes - n_classes // 2, 40)) < 0.2
+    W = sparse.csr_array(W)
+    alone = InvertedIndex(W, b)
+    with mock.patch.object(_csr, "FEWEST", 10):
+        together = InvertedIndex(W, b, n_threads=3)
+    for name in "indptr", "classes", "weights", "full_stop", "full_start", "full_weights":
+        np.testing.assert_array_equal(getattr(alone, name), getattr(together, name))
 
 
 @settings(deadline=None, max_examples=50)

@@ -1,5 +1,7 @@
 """Normalised X against NumPy, and the caller's arrays left as they were."""
 
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from sklearn_xc.ppdsparse._ordering import STRETCH, fast_order, order_given
+from sklearn_xc.utils import _csr
 from sklearn_xc.utils._matrix import as_rows, normalise
 from sklearn_xc.utils._rows import Rows
 
@@ -202,6 +205,30 @@ def test_an_order_is_a_permutation_and_rows_follow_it(matrix, seed):
     np.testing.assert_array_equal(to_dense(rows), X)  # untouched
     if dense:
         assert moved is rows
+
+
+@pytest.mark.parametrize("n_threads", [2, 3, 20])
+def test_threads_reorder_rows_and_make_columns_alike(n_threads):
+    X = random_matrix(300, 5, 0)
+    rows = rows_of(X, dense=False)
+    order = order_of(rows, 1)
+    alone = rows.reordered(*order), rows.columns()
+    with mock.patch.object(_csr, "FEWEST", 10):
+        together = rows.reordered(*order, n_threads=n_threads), rows.columns(n_threads=n_threads)
+        assert len(_csr.even_stretches(rows.indptr, n_threads)) == n_threads
+    for one, other in zip(alone, together, strict=True):
+        for a, b in zip(one, other, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+@given(lengths=st.lists(st.integers(0, 9), max_size=30), n=st.integers(1, 40))
+def test_even_stretches_are_all_rows_in_order(lengths, n):
+    indptr = 7 + np.append(0, np.cumsum(lengths, dtype=np.int64))
+    with mock.patch.object(_csr, "FEWEST", 1):
+        found = _csr.even_stretches(indptr, n)
+    rows = [row for some in found for row in range(some.start, some.stop)]
+    assert rows == list(range(len(lengths)))
+    assert len(found) <= max(1, min(n, sum(lengths)))
 
 
 def test_the_fast_order_is_frequent_features_first_and_lengths_sorted_in_stretches():

@@ -47,15 +47,16 @@ def count_lists(
     const int64_t[::1] indptr,
     const int32_t[::1] indices,
     const int64_t[::1] order,
+    Py_ssize_t first,
     const int32_t[::1] full_stop,
     int64_t[::1] lengths,
 ):
     """OUT `lengths` (n_features,) of zeros: the entries of each list; others as in `fill_lists`."""
-    cdef Py_ssize_t rank, e
+    cdef Py_ssize_t place, e
     with nogil:
-        for rank in range(order.shape[0]):
-            for e in range(indptr[order[rank]], indptr[order[rank] + 1]):
-                lengths[indices[e]] += rank >= full_stop[indices[e]]
+        for place in range(order.shape[0]):
+            for e in range(indptr[order[place]], indptr[order[place] + 1]):
+                lengths[indices[e]] += first + place >= full_stop[indices[e]]
 
 
 def fill_lists(
@@ -63,6 +64,7 @@ def fill_lists(
     const int32_t[::1] indices,
     const float[::1] data,
     const int64_t[::1] order,
+    Py_ssize_t first,
     const int32_t[::1] full_stop,
     const int64_t[::1] full_start,
     int64_t[::1] free,
@@ -75,7 +77,8 @@ def fill_lists(
     Parameters
     ----------
     indptr, indices, data : CSR of the weights (n_classes, n_features)
-    order : (n_classes,), the classes, rank by rank
+    order : (n_some,), some classes, rank by rank
+    first : the rank of the first of them
     full_stop, full_start : (n_features,), for how many of the first classes the weights of a
         feature are stored, and where in `full_weights` they begin
     free : (n_features,), IN / OUT: where the next entry of each list is put
@@ -83,12 +86,13 @@ def fill_lists(
         that holds them
     full_weights : OUT: what is there is written, zeros are not
     """
-    cdef Py_ssize_t rank, e
+    cdef Py_ssize_t place, rank, e
     cdef int64_t at
     cdef int32_t j
     with nogil:
-        for rank in range(order.shape[0]):
-            for e in range(indptr[order[rank]], indptr[order[rank] + 1]):
+        for place in range(order.shape[0]):
+            rank = first + place
+            for e in range(indptr[order[place]], indptr[order[place] + 1]):
                 j = indices[e]
                 if rank < full_stop[j]:
                     full_weights[full_start[j] + rank] = data[e]
