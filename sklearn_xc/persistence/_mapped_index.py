@@ -98,7 +98,7 @@ class MappedIndex(InvertedIndex):
             Of these features.
         """
         lists = self._lists_of(features)
-        classes = _joined(self.classes, lists, np.int32)
+        classes = _joined(self.classes, lists, self.classes.dtype)
         require_within(classes, 0, self.shape[0], "a damaged model file: the array classes")
         indptr = np.append(0, np.cumsum(np.diff(self.indptr)[features]))
         stops, starts, full = self.full_stop[features], self.full_start[features], self.full_weights
@@ -180,7 +180,7 @@ class _ClassesOf(MappedIndex):
         starts, bounds = starts[there], np.append(0, np.cumsum(lengths[there]))
         stops = starts + lengths[there]
         lists = map(slice, starts.tolist(), stops.tolist())
-        classes = _joined(self._whole.classes, lists, np.int32)
+        classes = _joined(self._whole.classes, lists, self._whole.classes.dtype)
         require_within(classes, 0, len(self._number), "a damaged model file: the array classes")
         own = self._number[classes]
         hits = np.flatnonzero(own)
@@ -191,7 +191,8 @@ class _ClassesOf(MappedIndex):
         """Search a list for each class in the same way; within bounds in any case."""
         start, length = int(starts[feature]), int(lengths[feature])
         classes = self._whole.classes[start : start + length]
-        at = np.minimum(np.searchsorted(classes, self._ranks), length - 1)
+        ranks = self._ranks.astype(classes.dtype)  # of another type, the whole list is converted
+        at = np.minimum(np.searchsorted(classes, ranks), length - 1)
         own = np.flatnonzero(classes[at] == self._ranks)
         return np.full(len(own), feature), own, start + at[own]
 

@@ -42,7 +42,7 @@ class StoredWeights:
         indptr = index.indptr if used is None else np.append(0, np.cumsum(lengths[used]))
         segments = {
             "indptr": array_segment(indptr),
-            "classes": array_segment(index.classes, "<i4"),
+            "classes": array_segment(index.classes, index.classes.dtype.newbyteorder("<")),
             "weights": self._converted(index.weights, n_classes),
             "full_weights": self._converted(index.full_weights, n_classes),
             "intercept": array_segment(index.intercept[index.ranks(np.arange(n_classes))]),
@@ -178,7 +178,7 @@ class LoadedWeights:
         indptr = small["indptr"]
         require_within(small["by_intercept"], 0, shape[0], "by_intercept")
         large = {name: array(name, mapped) for name in ("classes", "weights", "full_weights")}
-        _typed(large["classes"], "classes", "<i4", indptr[-1])
+        _typed(large["classes"], "classes", ("<u2", "<i4"), indptr[-1])
         _typed(large["weights"], "weights", ("<f4", "<f2"), indptr[-1])
         full = _typed(large["full_weights"], "full_weights", ("<f4", "<f2"), None)
         where = _of_prefixes(array, full, shape, used) if is_sparse else _of_dense(full, shape)

@@ -310,13 +310,17 @@ def test_arrays_that_do_not_fit_together(tmp_path, files, number, mode):
     assert_refused(tmp_path, file.bytes(), match, mode)
 
 
-@pytest.mark.parametrize("value", [-1, N_CLASSES, 2**31 - 1, -(2**31)])
+BEYOND = [(value, "<i4") for value in (-1, N_CLASSES, 2**31 - 1, -(2**31))]
+BEYOND += [(value, "<u2") for value in (N_CLASSES, 2**16 - 1)]
+
+
+@pytest.mark.parametrize(("value", "dtype"), BEYOND)
 @pytest.mark.parametrize("name", ["sparse", "iterates"])
-def test_classes_out_of_range(tmp_path, files, name, value, monkeypatch):
+def test_classes_out_of_range(tmp_path, files, name, value, dtype, monkeypatch):
     """Noticed on loading, or when a mapped model reads them."""
     monkeypatch.setattr("sklearn_xc.persistence._file.SMALL", 0)
     file = File(files[name])
-    file.array("classes")[:] = value
+    file.replace("classes", np.full_like(file.array("classes"), value, dtype=dtype))
     assert_refused(tmp_path, file.bytes(), "classes holds numbers outside", None)
     loaded = load(tmp_path / "model", "r")
     for method in (loaded.predict, loaded.predict_topk, loaded.decision_function):

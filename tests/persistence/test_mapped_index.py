@@ -7,6 +7,9 @@ from scipy import sparse
 from sklearn_xc import PPDSparseClassifier, load
 from sklearn_xc.base._labels import encode
 from sklearn_xc.persistence import _file, _mapped_index
+from sklearn_xc.persistence._weights import LoadedWeights, StoredWeights
+from sklearn_xc.topk._inverted_index import InvertedIndex
+from sklearn_xc.utils._matrix import as_rows, normalise
 
 K, D, N = 3000, 60, 40
 
@@ -96,3 +99,26 @@ def test_searched_and_read_lists_are_alike(saved, damaged, monkeypatch):
     classes = _mapped_index._ClassesOf(mapped, places)
     with pytest.raises(ValueError, match="a damaged model file"):
         classes._weights_of(features)
+
+
+@pytest.mark.parametrize("n_classes", [600, 65_536, 65_537])
+def test_numbers_of_classes_take_two_bytes_where_these_hold_them(n_classes, tmp_path):
+    """And files that hold four bytes are read alike, in memory and mapped."""
+    last = n_classes - 1
+    W = sparse.csr_array(([1.0, 2.0, 3.0], ([0, last, last], [0, 0, 1])), shape=(n_classes, D))
+    index = InvertedIndex(W.astype(np.float32), np.zeros(n_classes))
+    stored = StoredWeights(index, True, "float32").segments()
+    assert stored["classes"].dtype == ("<u2" if n_classes <= 65_536 else "<i4")
+    arrays = {
+        name: np.frombuffer(b"".join(s.blocks()), s.dtype).reshape(s.shape)
+        for name, s in stored.items()
+    }
+    for dtype in {stored["classes"].dtype, "<i4"}:
+        arrays["classes"] = arrays["classes"].astype(dtype)
+        for mapped in (False, True):
+            loaded = LoadedWeights((n_classes, D), True, lambda name, _: arrays[name], mapped)
+            for k, only in ((2, None), (1, np.array([last]))):
+                of = loaded.index if only is None else loaded.index.part(loaded.coef, only)
+                best, scores = of.topk(as_rows(normalise(np.eye(1, D))), k, 1)
+                assert best.tolist() == [[last, 0][:k]]
+                assert scores.tolist() == [[2, 1][:k]]

@@ -111,18 +111,32 @@ cdef inline void add_list(
 cdef inline void add_entries(
     float value, const ClassNumber* classes, const float* weights, int64_t n, float* scores
 ) noexcept nogil:
-    """scores[classes] += value times n weights."""
+    """scores[classes] += value times n weights; the classes of a list differ."""
     cdef int64_t p = 0
-    cdef int32_t c
     while p + LINE <= n:
         prefetch(classes + p + AHEAD)
         prefetch(weights + p + AHEAD)
-        for c in range(LINE):
-            scores[classes[p + c]] += value * weights[p + c]
+        add_eight(value, classes + p, weights + p, scores)
+        add_eight(value, classes + p + 8, weights + p + 8, scores)
         p += LINE
     while p < n:
         scores[classes[p]] += value * weights[p]
         p += 1
+
+
+cdef inline void add_eight(
+    float value, const ClassNumber* classes, const float* weights, float* scores
+) noexcept nogil:
+    """Eight entries, whose scores are read before the first is written.
+
+    No later score then waits for a write whose place the processor does not know yet.
+    """
+    cdef float sums[8]
+    cdef int32_t c
+    for c in range(8):
+        sums[c] = scores[classes[c]] + value * weights[c]
+    for c in range(8):
+        scores[classes[c]] = sums[c]
 
 
 cdef inline void fetch_list(
