@@ -4,7 +4,8 @@
     python benchmarks/penalties.py --part auto [--data ...] [--note "how the machine was used"]
 
 `grid`: PPDSparseClassifier() and all pairs of L1 and L2, in units of the rows, on test rows; one
-thread. `auto`: the first of these again beside a grid that is kept, which no rule changes.
+thread where it is timed. `auto`: the first of these again beside a grid that is kept, which no rule
+changes.
 `trees`: PECOS XR-Linear and omikuji (three wide trees) on the same rows, two threads.
 Writes measurements/penalties.md.
 """
@@ -43,11 +44,11 @@ def measures(Y, best):
     return [100 * precision_at_k(Y, best, k=1), 100 * ndcg_at_k(Y, best, k=5)]
 
 
-def fitted(split, **penalties):
+def fitted(split, n_jobs=1, **penalties):
     """Fit, and what the fit has come to: measures, wall and processor seconds, the model."""
     from sklearn_xc import PPDSparseClassifier
 
-    model = PPDSparseClassifier(n_jobs=1, random_state=0, **penalties)
+    model = PPDSparseClassifier(n_jobs=n_jobs, random_state=0, **penalties)
     began = time.perf_counter(), time.process_time()
     model.fit(split.X, split.Y)
     seconds = time.perf_counter() - began[0], time.process_time() - began[1]
@@ -80,7 +81,7 @@ def measure_grid(split):
     for l1 in L1:
         for l2 in L2:
             pair = f"{l1 * length / units[0]:.8g}*rows", f"{l2 * length**2 / units[1]:.8g}*rows"
-            grid[f"{l1:g}, {l2:g}"] = fitted(split, l1=pair[0], l2=pair[1])[0][:2]
+            grid[f"{l1:g}, {l2:g}"] = fitted(split, 2, l1=pair[0], l2=pair[1])[0][:2]
     return figures
 
 

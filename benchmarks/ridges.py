@@ -45,6 +45,7 @@ TITLES = {
     "ldgs": "LDGSClassifier",
     "augment_reduce": "AugmentReduceClassifier",
 }
+BEFORE = {}  # what these are without a factor
 MOST_TEST_ROWS = 2000
 CAPTION = f"""\
 Accuracy and nDCG@5 in per cent, log-loss where there are probabilities, on at most
@@ -78,12 +79,12 @@ def model_of(system):
     return getattr(sklearn_xc, TITLES[system])(random_state=0, n_jobs=1)
 
 
-def set_factor(system, factor, before={}):
+def set_factor(system, factor):
     """Multiply the constants of "auto"."""
     for place in CONSTANTS[system]:
         path, name = place.split(":")
         module = import_module(f"sklearn_xc.{path}")
-        value = before.setdefault(place, getattr(module, name))
+        value = BEFORE.setdefault(place, getattr(module, name))
         many = isinstance(value, dict)
         value = {k: factor * v for k, v in value.items()} if many else factor * value
         setattr(module, name, value)
@@ -174,7 +175,7 @@ def main():
         for system in options.systems:
             found = {f"{f:g}": measure(system, f, *split) for f in FACTORS}
             _runner.keep("ridges", name, system, found)
-            print(name, system, np.round(lost(found), 2), {k: np.round(f[:3], 2).tolist() if f[2] else np.round(f[:2],1).tolist() for k, f in found.items()}, round(sum(f[3] for f in found.values()), 1), flush=True)
+            print(name, system, np.round(lost(found), 2), found, flush=True)
     _runner.write_page("ridges", page(_runner.kept("ridges"), options.note))
 
 
