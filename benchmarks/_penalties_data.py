@@ -164,6 +164,28 @@ def generated(signal):
     return Split(X[:9000], Y[:9000], X[9000:], Y[9000:])
 
 
+def generated_labels(signal):
+    """Unit rows with three labels each, of 800."""
+    from sklearn.preprocessing import normalize
+
+    from sklearn_xc.datasets import make_xc_classification
+
+    X, Y = make_xc_classification(9000, 6000, 800, n_labels=3, signal=signal, random_state=1)
+    X, Y = sp.csr_matrix(normalize(X), dtype=np.float32), sp.csr_matrix(Y)
+    return Split(X[:6000], Y[:6000], X[6000:], Y[6000:])
+
+
+def digits(standardised=False):
+    """Pixels of ten classes, 100 rows of each."""
+    from sklearn.datasets import load_digits
+    from sklearn.preprocessing import StandardScaler
+
+    X, y = load_digits(return_X_y=True)
+    X = StandardScaler().fit(X[:1000]).transform(X) if standardised else X
+    X, Y = sp.csr_matrix(X, dtype=np.float32), indicator(y, 10)
+    return Split(X[:1000], Y[:1000], X[1000:], Y[1000:])
+
+
 def proteins(unit):
     """Counts of 3-mers of sequences drawn from families with a profile for each position.
 
@@ -211,7 +233,7 @@ def member(rng, consensus, kept, background):
     return (sequence[:-2] * N_RESIDUES + sequence[1:-1]) * N_RESIDUES + sequence[2:]
 
 
-SOURCES = {"docstrings": docstrings}
+SOURCES = {"docstrings": docstrings, "digits": digits}
 FORMS = {
     "all": lambda data: SOURCES[data](),
     "standard library": lambda data: docstrings(["stdlib"]),
@@ -222,6 +244,9 @@ FORMS = {
     "40 %": partial(share, part=0.4),
     "30 %": partial(share, part=0.3),
     "10 %": partial(share, part=0.1),
+    "standardised": lambda data: digits(True),
+    "pure": lambda data: generated(0.95),
+    "several labels": lambda data: generated_labels(0.3),
     "labels of 1 row": partial(rare, fewest=1, most=1),
     "labels of 1 to 3 rows": partial(rare, fewest=1, most=3),
     "labels of 2 to 5 rows": partial(rare, fewest=2, most=5),
@@ -261,15 +286,23 @@ DECIDED = [
     "generated, clean",
     "generated, noisy",
     "proteins, unit",
+    # Measured before the rule was changed for the last time:
+    "bibtex, characters",
+    "codespell_fix",
+    "cooking_fasttext, 10 %",
+    "corel5k, counts",
+    "delicious, 10 %",
+    "delicious, counts",
+    "docstrings, 30 %",
 ]
 UNSEEN = [
-    "codespell_fix",
     "codespell_fix, 30 %",
     "codespell_fix, counts, 30 %",
     "tldr_commands",
     "tldr_commands, 30 %",
+    "tldr_commands, labels of 2 to 5 rows",
     "docstrings, all",
-    "docstrings, 30 %",
+    "docstrings, 10 %",
     "oewn_hypernym",
     "oewn_hypernym, first label",
     "oewn_hypernym, svd, 15 %",
@@ -277,14 +310,20 @@ UNSEEN = [
     "yso_finna_en_small",
     "yso_finna_en, 10 %",
     "esco_occupations, svd",
-    "delicious, 10 %",
-    "delicious, counts",
-    "corel5k, counts",
+    "esco_occupations, counts",
+    "esco_occupations, first label",
+    "esco_occupations, 10 %",
     "omniglot, 40 %",
+    "omniglot, 10 %",
     "next_word, 10 %",
     "eurlex4k_shape, 40 %",
     "proteins, counts of 3-mers",
-    "bibtex, characters",
+    "bibtex, first label",
+    "bibtex, svd",
+    "corel5k, first label",
+    "cooking_fasttext, first label",
     "oewn_hypernym, characters",
-    "cooking_fasttext, 10 %",
+    "digits, all",
+    "generated, pure",
+    "generated, several labels",
 ]
