@@ -2,6 +2,7 @@
 
 import _common
 import _runner
+import _softmax_crossing as crossing
 import _softmax_data as data
 import _softmax_many as many
 import _softmax_speed as speed
@@ -161,7 +162,7 @@ def report():
         print("no figures yet: nothing to write")
         return
     parts = [data.head("Probabilities over many classes", SCRIPT, every | curves | fast), FIRST]
-    parts += many.text(of_many)
+    parts += many.text(of_many) + crossing.text(data.read(crossing.SCRIPT))
     for name in SETS + WITHOUT_ARGUMENTS:
         parts += table_text(name, every)
     parts += seeds_text(data.read("softmax_seeds"))

@@ -1,6 +1,6 @@
 """Probabilities over many classes: quality, seconds and memory of every model of both estimators.
 
-    python benchmarks/softmax.py [--part table curves classes speed many] [--data NAME ...]
+    python benchmarks/softmax.py [--part table curves classes speed many crossing] [--data NAME ...]
                                  [--models NAME ...] [--scale 0.1] [--threads 1] [--retune]
                                  [--report]
 
@@ -17,6 +17,7 @@ from functools import partial
 
 import _common
 import _runner
+import _softmax_crossing as crossing
 import _softmax_data as data
 import _softmax_many as many
 import _softmax_speed as speed
@@ -216,7 +217,7 @@ def run_child(part, name, model, options):
 
 
 def main():
-    parts = ["table", "curves", "seeds", "classes", "speed", "many"]
+    parts = ["table", "curves", "seeds", "classes", "speed", "many", "crossing"]
     parser = _runner.parser(__doc__, data=(), data_default=[], parts=parts)
     add = parser.add_argument
     add("--models", nargs="+", choices=list(TITLES), default=list(TITLES), metavar="NAME")
@@ -233,6 +234,8 @@ def main():
     if not options.report:
         if "many" in options.part:
             many.run(options.data or many.MANY)
+        if "crossing" in options.part:
+            crossing.run([n for n in options.classes if n in crossing.CLASSES])
         options.data = options.data or SETS + WITHOUT_ARGUMENTS
         for part in options.part:
             if part in ("table", "curves"):

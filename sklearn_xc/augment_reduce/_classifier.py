@@ -77,8 +77,8 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         "auto" takes steps that are free of the scale of X. Columns are brought to size 1, all by
         one factor, or each by its own where they are measured in very different units (the largest
         more than 30 times the median one), and dense columns without zeros are centred; a row of
-        more than ten typical lengths is taken as one of just ten, so that one corrupt row does not
-        decide. rho_0
+        more than ten typical lengths is taken as a shorter one, of at least three, so that corrupt
+        rows do not decide. rho_0
         is ``0.02 * 69 / (1 + n)`` for rows of n entries on average, so that a step moves scores as
         much as on Bibtex. The logistic model takes four times that, since its variables lag
         behind the weights, and so does the softmax with drawn classes of more than 50 times the

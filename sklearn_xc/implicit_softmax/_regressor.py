@@ -193,11 +193,12 @@ default="auto"
     -----
     Steps are made in coordinates in which rows have length 1 about (the median), and weights are
     brought back in the end: the scale of X does not decide what is learnt. Nor do corrupt rows: one
-    of more than ten median lengths (of all calls so far) is taken as one of just ten. With
-    intercepts, rows of which a quarter or more is not zero are taken from their mean, which changes
-    the way and not the optimum; where dense columns are in very different units, as measurements
-    often are, each is scaled by its deviation (with a number for `alpha` only by "exact", as only
-    it has a ridge for each feature). Other sparse rows are neither shifted nor scaled by columns.
+    of more than ten median lengths (of all calls so far) is taken as a shorter one, of at least
+    three. With intercepts, rows of which a quarter or more is not zero are taken from their mean,
+    which changes the way and not the optimum; where dense columns are in very different units, as
+    measurements often are, each is scaled by its deviation (with a number for `alpha` only by
+    "exact", as only it has a ridge for each feature). Other sparse rows are neither shifted nor
+    scaled by columns.
 
     `partial_fit` means `fit`: a part carries its share of the ridge among all different samples of
     all calls, told apart by a hash, and the auxiliary variables of up to 2**22 samples are kept

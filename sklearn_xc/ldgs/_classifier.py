@@ -125,8 +125,8 @@ class LDGSClassifier(
         without; those of "sgd" 1 and 4; that of exact steps on many classes (see `solver`) is 10
         for mini-batches of 16 and 5 for 32. For squared distances X is taken as it is, and the rate
         of "adagrad" is half the length of a row. A row of more than ten typical lengths is taken as
-        one of just ten, so that one corrupt row does not decide. X of which at least four entries
-        in five are zero counts as sparse, whatever holds it.
+        a shorter one, of at least three, so that corrupt rows do not decide. X of which at least
+        four entries in five are zero counts as sparse, whatever holds it.
     decay : {"linear", "inverse", "inverse_steps"} or float, default="linear"
         "linear" brings the rate to zero over `max_iter` passes, "inverse" makes it
         ``learning_rate / (1 + t)`` after t passes, "inverse_steps" after t mini-batches, as

@@ -3,6 +3,7 @@
 import numpy as np
 
 FAR = 10.0  # typical lengths
+FEWEST, MOST_LOOKED_AT = 3, 1000  # rows that tell the middle, and how far one is from it
 LONGEST = 3.0  # median ones, beyond which a row does not count more for the sizes of columns
 
 
@@ -22,6 +23,43 @@ def shares(lengths, typical):
     """
     far = FAR * typical
     return np.minimum(1, far / lengths.clip(far)) if far > 0 else np.ones(len(lengths))
+
+
+def shortening(lengths, typical):
+    """Return factors for rows of these lengths, 1 up to FAR typical ones.
+
+    Beyond, the further a row is the less it counts, down to LONGEST typical lengths, so that one in
+    a hundred does not decide either; of a scale that has changed for good it still tells.
+    """
+    of_row = shares(lengths, typical)
+    return np.maximum(of_row**2, LONGEST / FAR * of_row, where=of_row < 1, out=of_row)
+
+
+def nearer(X, far, weight, typical):
+    """Return dense rows with the far ones shortened, about the middle of the others.
+
+    Where all rows share an offset, one of ten times its length is still far from all of them.
+
+    Parameters
+    ----------
+    X : ndarray of float32 (n_samples, n_features)
+    far : ndarray of bool (n_samples,)
+    weight : ndarray of float64 (n_samples,)
+    typical : float
+        Typical length, for where too few rows are left to have a middle.
+    """
+    near, middle = np.flatnonzero(~far & (weight > 0)), np.zeros(X.shape[1])
+    if len(near) >= FEWEST:
+        about = X[near].mean(axis=0, dtype=np.float64)
+        some = near[:: -(-len(near) // MOST_LOOKED_AT)]
+        spread = typical_length(np.square(X[some] - about).sum(axis=1))
+        if spread > 0:
+            middle, typical = about, spread
+    moved = X[far] - middle
+    lengths = np.sqrt(np.square(moved).sum(axis=1))
+    X = X.copy()
+    X[far] = middle + moved * shortening(lengths, typical)[:, None]
+    return X
 
 
 def typical_length(squares):

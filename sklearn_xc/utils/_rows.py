@@ -8,7 +8,7 @@ from scipy import sparse
 from .._kernels.common import _sparse_rows as kernel
 from ._coordinates import UNEVEN, Coordinates
 from ._csr import IN_CACHE, even_stretches, narrow_pointers, stretches
-from ._far_rows import FAR, factors, shares
+from ._far_rows import FAR, factors, nearer, shortening
 from ._parallel import in_threads
 from ._random import mixed
 
@@ -230,9 +230,12 @@ class Rows(NamedTuple):
         """
         if typical is None:
             typical = self.typical_length(sample_weight)
-        of_row = shares(np.sqrt(self.squared_norms()), typical)
+        of_row = shortening(np.sqrt(self.squared_norms()), typical)
         if of_row.min(initial=1) == 1:
             return self
+        if self.dense:
+            weight = np.ones(self.shape[0]) if sample_weight is None else sample_weight
+            return self._replace(data=nearer(self.matrix(), of_row < 1, weight, typical).ravel())
         of_entry = np.repeat(of_row, np.diff(self.indptr))
         return self._replace(data=(self.data * of_entry).astype(np.float32))
 

@@ -14,7 +14,7 @@ from sklearn_xc import (
     MemoirSVC,
     PPDSparseClassifier,
 )
-from sklearn_xc.utils._far_rows import FAR, shares, typical_length
+from sklearn_xc.utils._far_rows import FAR, LONGEST, shares, shortening, typical_length
 from sklearn_xc.utils._matrix import as_rows, normalise
 
 
@@ -27,20 +27,42 @@ def test_no_row_is_longer_than_some_typical_ones():
     np.testing.assert_array_equal(shares(np.zeros(3), 0.0), np.ones(3))
 
 
-@pytest.mark.parametrize("to_matrix", [np.asarray, sparse.csr_array])
-def test_far_rows_are_shortened_and_others_stay(to_matrix):
+def test_far_rows_are_shortened_and_others_stay():
     X = np.diag(np.arange(6.0))
     X[5] *= 1e6
-    rows = as_rows(normalise(to_matrix(X)))
+    rows = as_rows(normalise(sparse.csr_array(X)))
     np.testing.assert_allclose(
-        np.sqrt(rows.shortened().squared_norms()), [0, 1, 2, 3, 4, 3 * FAR], rtol=1e-6
+        np.sqrt(rows.shortened().squared_norms()), [0, 1, 2, 3, 4, 3 * LONGEST], rtol=1e-6
     )
     few = rows.take([0, 1, 2, 3, 4])
     assert few.shortened() is few
-    bounded = np.sqrt(rows.shortened(typical=0.01).squared_norms())
-    np.testing.assert_allclose(bounded[1:], 0.01 * FAR, rtol=1e-6)
+    bounded = np.sqrt(rows.shortened(typical=0.001).squared_norms())
+    np.testing.assert_allclose(bounded[1:], 0.001 * LONGEST, rtol=1e-6)
     weight = np.array([0, 1, 0, 0, 0, 0.1])
-    assert rows.shortened(weight).squared_norms()[5] == pytest.approx(FAR**2)
+    assert rows.shortened(weight).squared_norms()[5] == pytest.approx(LONGEST**2)
+
+
+def test_the_further_a_row_the_less_it_counts():
+    lengths = np.array([0.0, 5, FAR, 1.25 * FAR, 2 * FAR, 100 * FAR])
+    found = lengths * shortening(lengths, 1.0)
+    np.testing.assert_allclose(found, [0, 5, FAR, 0.8 * FAR, 0.5 * FAR, LONGEST])
+    np.testing.assert_array_equal(shortening(lengths, 0.0), np.ones(6))
+
+
+def test_dense_rows_are_shortened_about_the_middle_of_the_others():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3)) + 50
+    X[7] *= 3e4
+    others = np.delete(np.arange(200), 7)
+    middle = X[others].mean(axis=0)
+    spread = np.median(np.linalg.norm(X[others] - middle, axis=1))
+    found = as_rows(normalise(X)).shortened().matrix()
+    np.testing.assert_array_equal(found[others], X[others].astype(np.float32))
+    moved = found[7] - middle
+    assert np.linalg.norm(moved) == pytest.approx(LONGEST * spread, rel=1e-3)
+    np.testing.assert_allclose(moved / moved.max(), (X[7] - middle) / (X[7] - middle).max(), 1e-3)
+    alone = as_rows(normalise(X[[7]])).shortened(typical=80.0)  # without others, about zero
+    assert np.sqrt(alone.squared_norms()[0]) == pytest.approx(80 * LONGEST, rel=1e-6)
 
 
 def topics():
@@ -54,6 +76,12 @@ def topics():
 def measurements():
     X, y = load_wine(return_X_y=True)
     return (X - X.mean(axis=0)) / X.std(axis=0), y
+
+
+def offset():
+    """One column, whose values are far from zero beside their differences."""
+    y = np.arange(600) % 4
+    return 14 + 4.0 * y[:, None] + np.random.default_rng(0).normal(scale=0.7, size=(600, 1)), y
 
 
 def digits():
@@ -73,8 +101,9 @@ MODELS = {
     "augment-reduce": AugmentReduceClassifier(),
     "augment-reduce-drawn": AugmentReduceClassifier(bound="augment_reduce"),
     "probit": AugmentReduceClassifier("probit"),
+    "logistic": AugmentReduceClassifier("logistic"),
 }
-DATA = {"digits": digits, "topics": topics, "measurements": measurements}
+DATA = {"digits": digits, "offset": offset, "topics": topics, "measurements": measurements}
 CORRUPT = {"one": lambda n: [11], "a hundredth": lambda n: np.arange(5, n, 100)}
 
 
@@ -100,16 +129,29 @@ def test_corrupt_rows_decide_nothing(name, which, data, to_matrix):
     assert found > expected - 0.02
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", ["implicit", "ldgs", "augment-reduce", "logistic"])
+def test_corrupt_rows_beside_an_offset_decide_nothing(name):
+    X, y = offset()
+    rows = [11] if name == "logistic" else CORRUPT["a hundredth"](len(y))
+    others = np.delete(np.arange(len(y)), rows)
+    model = clone(MODELS[name]).set_params(random_state=0)
+    expected = model.fit(X[others], y[others]).score(X[others], y[others])
+    found = model.fit(corrupted(X, rows), y).score(X[others], y[others])
+    assert found > expected - 0.02
+
+
 @pytest.mark.parametrize("data", rest_in_full(DATA, "digits"))
 @pytest.mark.parametrize(
     "name", rest_in_full(["memoir", "implicit-exact", "implicit", "ldgs", "augment-reduce"], "ldgs")
 )
-@pytest.mark.parametrize("row", [11, 170])
+@pytest.mark.parametrize("row", [11, 170, "a hundredth"])
 def test_a_corrupt_row_of_a_stream_decides_nothing(name, row, data):
     X, y = DATA[data]()
+    row = [row] if row in (11, 170) else CORRUPT[row](len(y))
     others = np.delete(np.arange(len(y)), row)
     scores = []
-    for seen in (X, corrupted(X, [row])):
+    for seen in (X, corrupted(X, row)):
         model = clone(MODELS[name]).set_params(random_state=0)
         for part in [*np.array_split(np.arange(len(y)), 8)] * 3:
             model.partial_fit(seen[part], y[part], classes=np.unique(y))
