@@ -86,7 +86,7 @@ class IndexCache:
     def get(self, coef, intercept, make=InvertedIndex):
         """Return the index of these weights."""
         arrays = arrays_of(coef, intercept)
-        with self._lock:
+        with self._lock.held:
             if not _same(arrays, self._arrays):
                 coef = checked_weights(coef)
                 index = make(coef, intercept)
@@ -97,7 +97,7 @@ class IndexCache:
 
     def put(self, coef, intercept, index):
         """Take an index that there is already, of arrays that cannot be written to."""
-        with self._lock:
+        with self._lock.held:
             self._arrays, self._index = arrays_of(coef, intercept), index
 
 

@@ -45,6 +45,8 @@ def merge_labels(known, labels):
     if not labels.size:
         return known, np.arange(len(known))
     labels = _as_kind_of(known, labels)
+    if _are_known(known, labels):
+        return known, np.arange(len(known))
     if known.dtype.kind == "O" or labels.dtype.kind == "O" or _would_waste(known, labels):
         merged = _union_of_objects(known, labels)
     else:
@@ -54,6 +56,16 @@ def merge_labels(known, labels):
     if len(merged) == len(known):
         return known, np.arange(len(known))
     return merged, np.searchsorted(merged, known)
+
+
+def _are_known(known, labels):
+    """Return whether all labels are classes, where that is found without a copy of the classes."""
+    texts = known.dtype.kind == labels.dtype.kind == "U"
+    fits = labels.dtype.itemsize <= known.dtype.itemsize if texts else known.dtype == labels.dtype
+    if not fits or known.dtype.kind not in "iuU" or not len(known):
+        return False
+    places = np.minimum(np.searchsorted(known, labels), len(known) - 1)
+    return bool((known[places] == labels).all())
 
 
 def _as_kind_of(known, labels):

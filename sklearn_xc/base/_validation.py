@@ -6,6 +6,7 @@ The only module that touches private names of scikit-learn.
 import os
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from numbers import Real
 from threading import get_ident
@@ -25,6 +26,7 @@ from ..inspection._label_counts import training_support
 from ..utils._callbacks import STATE
 from ..utils._class_weight import times_class_weight
 from ..utils._given_labels import label_names, plain_labels, require_names
+from ..utils._interrupts import to_the_end
 from ..utils._label_places import check_names
 from ..utils._matrix import as_rows, in_checked_csr, normalise
 from ..utils._validation import check_sample_weight, require_two_classes
@@ -99,10 +101,8 @@ def as_it_is(estimator):
     it.
 
     A prediction that begins while another thread fits the estimator is by the model of before.
-    Within a fit, and of a mapped model, which nothing has changed, it is the estimator itself.
+    Within a fit it is the estimator itself.
     """
-    if "_origin" in vars(estimator):
-        return estimator
     while True:
         n_begun = repr(_begun)
         now = object.__new__(type(estimator))
@@ -123,9 +123,13 @@ def _restored_on_failure(estimator):
     try:
         yield
     except BaseException:
-        callbacks = {name: vars(estimator)[name] for name in STATE if name in vars(estimator)}
-        estimator.__dict__ = before | callbacks  # one step: nobody sees less than all of it
+        to_the_end(partial(_restore, estimator, before))
         raise
+
+
+def _restore(estimator, before):
+    callbacks = {name: vars(estimator)[name] for name in STATE if name in vars(estimator)}
+    estimator.__dict__ = before | callbacks  # one step: nobody sees less than all of it
 
 
 def check_parameters(estimator):

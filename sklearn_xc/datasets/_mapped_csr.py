@@ -5,11 +5,13 @@ import os
 import secrets
 import shutil
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 
+from ..utils._interrupts import to_the_end
 from ._single_label import INDICATOR_DTYPE
 
 ABOUT = "xc.json"
@@ -87,8 +89,8 @@ def write_folder(pieces, shape, folder):
         raise FileExistsError(f"to={os.fspath(folder)!r} exists and is not an empty folder")
     os.makedirs(folder.parent, exist_ok=True)
     beside = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.tmp")
-    beside.mkdir()
     try:
+        beside.mkdir()
         with ExitStack() as files:
             growing = [_GrowingCSR(beside, name, files) for name in ARRAYS]
             for matrices in pieces:
@@ -101,7 +103,7 @@ def write_folder(pieces, shape, folder):
             folder.rmdir()
         os.rename(beside, folder)
     except BaseException:
-        shutil.rmtree(beside, ignore_errors=True)
+        to_the_end(partial(shutil.rmtree, beside, ignore_errors=True))
         raise
 
 

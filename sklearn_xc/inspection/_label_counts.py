@@ -186,7 +186,8 @@ def summed_support(classes, codes, sample_weight, before=None):
     counted = codes if sample_weight is None else codes[sample_weight > 0]
     support = np.bincount(counted, minlength=len(classes)).astype(np.int64)
     if before is not None:
-        support[np.searchsorted(classes, before[0])] += before[1]
+        same = before[0] is classes
+        support[slice(None) if same else np.searchsorted(classes, before[0])] += before[1]
     return support
 
 

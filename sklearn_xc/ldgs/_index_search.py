@@ -120,7 +120,7 @@ class Search:
             if sparse.issparse(X)
             else (np.hstack([2 * X if squared else X, constant]))
         )
-        with self._lock:
+        with self._lock.held:
             if self._built[0] is not coef or self._built[1] is not intercept:
                 # at once, when it is done: a child may be forked, or the build fail, on the way
                 self._built = coef, intercept, self._build(coef, intercept, squared, queries)

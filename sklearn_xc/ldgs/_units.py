@@ -135,16 +135,22 @@ class Change:
             return W, b, U / np.float32(self.scale)
         if self.shift is not None:
             b = b + W @ self.shift
-        return (W / self.scale).astype(np.float32), b.astype(np.float32), U
+        return self._by_scale(np.divide, W), b.astype(np.float32), U
 
     def outside(self, W, b, U):
         """Return the inverse of :meth:`inside`."""
         if self._hidden:
             return W, b, U * np.float32(self.scale)
-        W = W * self.scale
         if self.shift is not None:
-            b = b - W @ self.shift
-        return W.astype(np.float32, copy=False), b.astype(np.float32), U
+            b = b - (W * self.scale) @ self.shift
+        return self._by_scale(np.multiply, W), b.astype(np.float32), U
+
+    def _by_scale(self, operation, W):
+        """Return W times or over the scale in float32, computed in float64 without such a copy."""
+        if np.ndim(self.scale) == 0:
+            return operation(W, self.scale).astype(np.float32, copy=False)
+        out = np.empty_like(W, dtype=np.float32)
+        return operation(W, self.scale, out=out, dtype=np.float64, casting="same_kind")
 
     def strengths(self, alpha):
         """Return the ridge on the weights inside that is alpha on those outside: of W, of U."""

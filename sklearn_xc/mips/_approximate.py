@@ -242,7 +242,7 @@ class ApproximateIndex(BaseIndex):
         missing = np.flatnonzero(ids[:, -1] < 0)
         if len(missing):
             ids[missing], scores[missing] = self._exact.topk(Q[missing], k, n_threads)
-            with self._lock:
+            with self._lock.held:
                 self.n_fallbacks_ += len(missing)
         return ids, scores
 

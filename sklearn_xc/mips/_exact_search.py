@@ -140,7 +140,7 @@ class ExactSearch:
         return queries.nnz < SPARSE_SHARE * queries.shape[0] * queries.shape[1]
 
     def _from_lists(self, queries, k, wanted, n_threads):
-        with self._lock:
+        with self._lock.held:
             if self._lists is None:
                 self._lists = self._build()
             lists, changed = self._lists, self._changed.astype(np.int32)

@@ -339,13 +339,27 @@ class TopKNeighborsClassifier(Growth, Predictions, SaveMixin, ClassifierMixin, B
     # ------------------------------------------------------------------------------- the model
 
     def _model(self):
-        """Return the scorer, made when first asked for."""
-        scorer = vars(self).get("_scorer")
-        if scorer is None:
-            scorer = self._scorer = LabelScorer(
+        """Return the scorer, made when first asked for.
+
+        Predictions ask a copy of the attributes of one moment: all copies of a mapped model keep
+        it where they keep what they have read; other models have it from the start.
+        """
+        kept = self._origin[1] if "_origin" in vars(self) else vars(self)
+        if "_scorer" not in kept:
+            kept["_scorer"] = LabelScorer(
                 self._row_parts, self._row_labels, self._frequencies, self._texts, self._settings()
             )
-        return scorer
+        return kept["_scorer"]
+
+    def _set_loaded_state(self, state, origin):
+        super()._set_loaded_state(state, origin)
+        if origin is None:
+            self._model()
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        if self.__sklearn_is_fitted__():
+            self._model()
 
     def _check_loaded(self, mapped):
         super()._check_loaded(mapped)

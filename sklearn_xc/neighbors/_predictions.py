@@ -8,6 +8,7 @@ from ..base._labels import labels_to_score
 from ..base._nearly_empty import warn_if_nearly_empty
 from ..base._predict_topk import PredictsTopK
 from ..base._topk_predictor import AnswersSingleRows
+from ..base._validation import as_it_is
 from ..inspection._explain import check_options, places_of_labels
 from ..topk._inverted_index import row_blocks
 from ..utils._rows import Rows
@@ -58,11 +59,12 @@ class Predictions(PredictsTopK, AnswersSingleRows):
             If the scores would take more than half of the memory available;
             :meth:`predict_topk` never does.
         """
-        rows = self._rows(X)
-        self._require_output(rows, np.float32, "decision_function", len(self.classes_))
-        if self._encoding.kind == "binary":
-            return self._balance(rows)
-        return self._model().scores(rows, self._threads())
+        now = as_it_is(self)
+        rows = now._rows(X)
+        now._require_output(rows, np.float32, "decision_function", len(now.classes_))
+        if now._encoding.kind == "binary":
+            return now._balance(rows)
+        return now._model().scores(rows, now._threads())
 
     def predict(self, X):
         """Predict classes or labels.
@@ -83,14 +85,15 @@ class Predictions(PredictsTopK, AnswersSingleRows):
         MemoryError
             If a dense indicator would take more than half of the memory available.
         """
-        rows, encoding = self._rows(X), self._encoding
+        now = as_it_is(self)
+        rows, encoding = now._rows(X), now._encoding
         if encoding.kind != "multilabel":
-            return self.classes_[self._topk(rows, 1)[0].ravel()]
+            return now.classes_[now._topk(rows, 1)[0].ravel()]
         if encoding.container is None:
-            self._require_output(rows, encoding.dtype, "predict")
-        found = [self._shares(block) >= SHARE for block in self._blocks(rows)]
+            now._require_output(rows, encoding.dtype, "predict")
+        found = [now._shares(block) >= SHARE for block in now._blocks(rows)]
         parts = [sparse.csr_array(part) for part in found]
-        empty = sparse.csr_array((0, len(self.classes_)), dtype=bool)
+        empty = sparse.csr_array((0, len(now.classes_)), dtype=bool)
         pattern = sparse.csr_array(sparse.vstack([empty, *parts], format="csr"))
         warn_if_nearly_empty(self, np.diff(pattern.indptr), "half of the votes")
         return encoding.indicator(pattern)
@@ -115,12 +118,13 @@ class Predictions(PredictsTopK, AnswersSingleRows):
         MemoryError
             If they would take more than half of the memory available.
         """
-        rows = self._rows(X)
-        self._require_output(rows, np.float64, "predict_proba", len(self.classes_))
-        shares = np.empty((rows.shape[0], len(self.classes_)))
+        now = as_it_is(self)
+        rows = now._rows(X)
+        now._require_output(rows, np.float64, "predict_proba", len(now.classes_))
+        shares = np.empty((rows.shape[0], len(now.classes_)))
         start = 0
-        for block in self._blocks(rows):
-            shares[start : start + block.shape[0]] = self._shares(block)
+        for block in now._blocks(rows):
+            shares[start : start + block.shape[0]] = now._shares(block)
             start += block.shape[0]
         return shares
 
@@ -165,14 +169,15 @@ class Predictions(PredictsTopK, AnswersSingleRows):
         ValueError
             If there are fewer training rows.
         """
-        rows, n = self._rows(X), self._row_parts.n_rows
-        k = min(self.n_neighbors_, n) if n_neighbors is None else n_neighbors
+        now = as_it_is(self)
+        rows, n = now._rows(X), now._row_parts.n_rows
+        k = min(now.n_neighbors_, n) if n_neighbors is None else n_neighbors
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= n:
             raise ValueError(
                 f"n_neighbors must be an integer from 1 to the number of training rows, {n}; got "
                 f"{n_neighbors!r}"
             )
-        ids, similarities = self._row_parts.nearest(rows, int(k), self._threads())
+        ids, similarities = now._row_parts.nearest(rows, int(k), now._threads())
         return (similarities, ids) if return_similarity else ids
 
     @property
@@ -213,13 +218,14 @@ class Predictions(PredictsTopK, AnswersSingleRows):
             If a label is not in ``classes_`` or named twice for a row, or k or row_names are not
             as described.
         """
-        rows, n_threads = self._rows(X), self._threads()
-        names = check_options(k, row_names, self._row_parts.n_rows, "row_names", "training rows")
+        now = as_it_is(self)
+        rows, n_threads = now._rows(X), now._threads()
+        names = check_options(k, row_names, now._row_parts.n_rows, "row_names", "training rows")
         if labels is None:
-            places = self._topk(rows, 1)[0].tolist()
+            places = now._topk(rows, 1)[0].tolist()
         else:
-            places = places_of_labels(labels, self.classes_, rows.shape[0])
-        return explain_rows(self, rows, places, k, names, n_threads)
+            places = places_of_labels(labels, now.classes_, rows.shape[0])
+        return explain_rows(now, rows, places, k, names, n_threads)
 
     # ------------------------------------------------------------------------ shares of votes
 

@@ -178,6 +178,7 @@ class Encoder:
     def _object(self, value, where):
         """Encode records and estimators as JSON."""
         if RECORDS.get(type(value).__name__) is type(value):
+            value = value.as_saved() if hasattr(value, "as_saved") else value
             try:
                 check_record(value)
             except ValueError as error:

@@ -33,12 +33,14 @@ import sys
 import tempfile
 import time
 from contextlib import suppress
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from ..utils._interrupts import to_the_end
 from ..utils._memory_limit import require_memory
 
 MAGIC = b"\x89SKXC\r\n\x1a"
@@ -161,8 +163,9 @@ def write(path, manifest, segments, check=None):
     _remove_leftovers(path)
     # a name may have 255 bytes, and 60 letters have at most 240
     beside = path.with_name(f".{path.name[:55]}.{secrets.token_hex(4)}.tmp")
-    handle = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:
+        handle = os.open(beside, flags, 0o666)
         try:
             if path.exists() and hasattr(os, "fchmod"):  # who may read it does not change
                 os.fchmod(handle, stat.S_IMODE(path.stat().st_mode))
@@ -174,7 +177,7 @@ def write(path, manifest, segments, check=None):
             check(beside)
         os.replace(beside, path)
     except BaseException as error:
-        beside.unlink(missing_ok=True)
+        to_the_end(partial(beside.unlink, missing_ok=True))
         if isinstance(error, OSError) and error.filename is None:  # of a write: no space, a limit
             error.filename = os.fspath(path)
         raise

@@ -115,7 +115,7 @@ class SaveMixin:
         """
         if "_origin" not in vars(self):
             return
-        with _READING:
+        with _READING.held:
             if "_origin" not in vars(self):  # another thread was first
                 return
             (origin, placed), state = self._origin, {}
@@ -139,11 +139,13 @@ class SaveMixin:
         origin, placed = vars(self).get("_origin", (None, None))
         if origin is None or name not in origin.late():
             return object.__getattribute__(self, name)  # raises AttributeError
-        with _READING:
+        with _READING.held:
             if name not in vars(self):
-                value = origin.read([name])[name]
-                self._check_late(name, value)
-                placed[name] = vars(self)[name] = value
+                if name not in placed:  # a copy that a prediction took may have read it
+                    value = origin.read([name])[name]
+                    self._check_late(name, value)
+                    placed[name] = value
+                vars(self)[name] = placed[name]
         return vars(self)[name]
 
     def __getstate__(self):

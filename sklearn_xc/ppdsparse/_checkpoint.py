@@ -56,7 +56,7 @@ class Checkpoint:
 
     def __exit__(self, *_):
         if self._lock is not None:
-            os.close(self._lock)  # which a process that is killed does too
+            self._lock.close()  # which a process that is killed does too
             self._lock = None
 
     def _hold(self):
@@ -64,7 +64,8 @@ class Checkpoint:
         os.makedirs(self._folder, exist_ok=True)
         if fcntl is None:
             return
-        self._lock = os.open(self._folder / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+        # a file object, not a number: if Ctrl-C comes before it is closed, it is with the object
+        self._lock = open(self._folder / LOCK, "ab", buffering=0)  # noqa: SIM115
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -8,23 +8,23 @@ _LOCKS = WeakSet()
 
 
 class ForkSafeLock:
-    """Lock like :class:`threading.Lock` in a ``with``; a forked child finds it free.
+    """Lock whose ``held`` is for a ``with``; a forked child finds it free.
 
     The thread that held it when the process forked is not there in the child, and would never let
     go of it. What it protects has to be whole at every moment, as a reference that is replaced is.
+
+    Attributes
+    ----------
+    held : threading.Lock
+        It goes into the ``with`` itself: Ctrl-C between ``acquire()`` and the end of an
+        ``__enter__`` written in Python would leave it locked.
     """
 
     _make = staticmethod(threading.Lock)
 
     def __init__(self):
-        self._lock = self._make()
+        self.held = self._make()
         _LOCKS.add(self)
-
-    def __enter__(self):
-        self._lock.acquire()
-
-    def __exit__(self, *_):
-        self._lock.release()
 
 
 class ForkSafeRLock(ForkSafeLock):
@@ -35,7 +35,7 @@ class ForkSafeRLock(ForkSafeLock):
 
 def _renew_in_child():
     for lock in _LOCKS:
-        lock._lock = lock._make()
+        lock.held = lock._make()
 
 
 if hasattr(os, "register_at_fork"):

@@ -7,12 +7,14 @@ mini-batch as it is, so that predictions know it; the next call takes this step 
 with the rows that it was on.
 """
 
+from functools import cached_property
+
 import numpy as np
 from scipy import sparse
 
 from ._csr import as_dense
 from ._matrix import as_rows, normalise
-from ._records import either, is_a, is_array, is_count, is_truth, record
+from ._records import either, is_a, is_array, is_count, is_truth, made_record, record
 
 CLASSES_AT_ONCE = 256
 # Until BEGINNING samples have come, each call trains on all of them from the start, and then each
@@ -101,14 +103,35 @@ class Waiting:
         has been none, or when it is taken back.
     digest : int
         Of the tables: with others put in their place, nothing is to be taken back.
+
+    Notes
+    -----
+    In the model that made it a record holds the very arrays of before and after the step, which
+    nobody writes to: to compare and to put back costs nothing. `replaced` and `digest`, which take
+    passes over all weights, are computed when a file, a pickle or other weights ask for them.
     """
 
     def __init__(self, X, labels, weight, cold, before, now):
         self.X, self.weight, self.cold = X, weight, cold
         indptr, ids, self.grades = labels
         self.indptr, self.ids = indptr.astype(np.int64), ids.astype(np.int32)
-        self.replaced = tuple(map(Replaced, before, now)) if before else ()
-        self.digest = digest_of(now)
+        self._before, self._now = tuple(before), tuple(now)
+
+    @cached_property
+    def replaced(self):
+        return tuple(map(Replaced, self._before, self._now)) if self._before else ()
+
+    @cached_property
+    def digest(self):
+        return digest_of(self._now)
+
+    def as_saved(self):
+        """Return the record with what has changed in the place of the arrays themselves."""
+        names = (*self._fields_of_record,)
+        return made_record(type(self), {name: getattr(self, name) for name in names})
+
+    def __getstate__(self):
+        return vars(self.as_saved())
 
     def _check_record(self):
         n, weight, indptr = self.X.shape[0], self.weight, self.indptr
@@ -126,6 +149,8 @@ class Waiting:
         known = not len(self.ids) or 0 <= self.ids.min() <= self.ids.max() < n_classes
         if not known or self.X.shape[1] != n_features:
             raise ValueError("samples that wait are not of the classes or features of the model")
+        if "_before" in vars(self):  # made here, not loaded
+            return
         if self.replaced and not (
             len(self.replaced) == len(tables)
             and all(part.fits(t.shape) for part, t in zip(self.replaced, tables, strict=True))
@@ -134,12 +159,20 @@ class Waiting:
 
     def is_of(self, tables):
         """Return whether the tables are those that the step on these samples has led to."""
-        return self.digest == digest_of(tables)
+        same = _are_arrays(tables, vars(self).get("_now", ()))
+        return self.digest == digest_of(tables) if same is None else same
+
+    @property
+    def has_replaced(self):
+        """Whether there is a step to take back."""
+        return bool(vars(self).get("_before") or self.replaced)
 
     def before(self, tables):
         """Return the tables without the step on these samples."""
-        if not self.replaced:
+        if not self.has_replaced:
             return tables
+        if vars(self).get("_before"):
+            return [np.asarray(table, dtype=np.float32) for table in self._before]
         return [part.put_back(t) for part, t in zip(self.replaced, tables, strict=True)]
 
     def knows(self, X):
@@ -179,6 +212,24 @@ class Waiting:
                 [g if g.size else np.ones(len(own), np.float32) for g, own in of_each]
             )
         return X, (indptr, np.concatenate([self.ids, ids]), grades), both
+
+
+def _are_arrays(tables, known):
+    """Return whether tables are the very arrays that are known; None where their numbers decide.
+
+    One that can be written to may have been edited since.
+    """
+    if len(tables) != len(known):
+        return None
+    for table, other in zip(tables, known, strict=True):
+        if table.ndim == 1:  # intercepts, which some models compute when they are asked for
+            if not np.array_equal(table, other):
+                return False
+        elif table is not other:
+            return None
+        elif table.flags.writeable:
+            return False
+    return True
 
 
 def digest_of(tables):
@@ -306,7 +357,7 @@ def take_back(model, tables_of, put_back):
     if waiting is None or not waiting.is_of(tables_of(model)):
         model._waiting = None
         return None
-    if waiting.replaced:
+    if waiting.has_replaced:
         put_back(model, *waiting.before(tables_of(model)))
         model._waiting = waiting.placed(np.arange(len(model.classes_)), tables_of(model))
     return model._waiting

@@ -5,6 +5,7 @@ import threading
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import Pipeline
 
@@ -15,7 +16,9 @@ from sklearn_xc import (
     MemoirSVC,
     PPDSparseClassifier,
     TopKCalibratedClassifier,
+    TopKNeighborsClassifier,
     explain,
+    load,
     predict_topk,
     topk_predictor,
 )
@@ -32,18 +35,21 @@ MODELS = {
     "augment_reduce": AugmentReduceClassifier(random_state=0, max_iter=2),
     "implicit_softmax": ImplicitSoftmaxRegressor(random_state=0, max_iter=2, learning_rate=0.01),
     "calibrated": TopKCalibratedClassifier(PPDSparseClassifier(random_state=0), cv=2),
+    "neighbors": TopKNeighborsClassifier(),
     "calibration": PPDSparseClassifier(random_state=0, calibration="sigmoid", calibration_cv=2),
 }
 
 
+@pytest.mark.parametrize("mapped", [False, True])
 @pytest.mark.parametrize("name", MODELS)
-def test_predictions_in_the_middle_of_a_fit(name, monkeypatch):
+def test_predictions_in_the_middle_of_a_fit(name, mapped, monkeypatch, tmp_path):
     """Another thread asks just when the labels are new and the weights are old."""
-    model = MODELS[name].fit(X, OLD)
+    model = clone(MODELS[name]).fit(X, OLD)
+    if mapped:
+        model.save(tmp_path / "model")
+        model = load(tmp_path / "model", "r")
     calls = ["predict", "decision_function", "predict_topk", "explain", "predict_proba"]
     calls = [call for call in calls if hasattr(model, call)]
-    if name == "ldgs":
-        calls.remove("predict_topk")  # has one of its own
     before = {call: _plain(getattr(model, call)(X[:5])) for call in calls}
     found = {}
 
@@ -75,6 +81,24 @@ def test_predictions_in_the_middle_of_a_fit(name, monkeypatch):
 def _plain(found):
     parts = found if isinstance(found, tuple) else (found,)
     return [part.tolist() if isinstance(part, np.ndarray) else repr(part) for part in parts]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_prediction_that_began_on_a_mapped_model_ends_on_it(name, tmp_path):
+    clone(MODELS[name]).fit(X, OLD).save(tmp_path / "model")
+    model = load(tmp_path / "model", "r")
+    now, before = _validation.as_it_is(model), model.predict(X).tolist()
+    model.fit(X, NEW)
+    assert now.predict(X).tolist() == before
+    assert set(model.predict(X)) <= set(NEW)
+
+
+def test_a_loaded_scorer_of_neighbours_is_made_once(tmp_path):
+    TopKNeighborsClassifier().fit(X, OLD).save(tmp_path / "model")
+    for mode in None, "r":
+        model = load(tmp_path / "model", mode)
+        model.predict_topk(X[:1])
+        assert _validation.as_it_is(model)._model() is _validation.as_it_is(model)._model()
 
 
 def test_within_a_fit_a_thread_sees_its_own_work():

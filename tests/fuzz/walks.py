@@ -15,7 +15,11 @@ from sklearn_xc import (
     LDGSClassifier,
     MemoirSVC,
     PPDSparseClassifier,
+    TopKAbstainClassifier,
     TopKCalibratedClassifier,
+    TopKNeighborsClassifier,
+    TopKStackingClassifier,
+    TopKThresholdClassifier,
     load,
     topk_predictor,
 )
@@ -57,6 +61,13 @@ def _model(rng):
         AugmentReduceClassifier(max_iter=2, random_state=0),
         ImplicitSoftmaxRegressor(max_iter=2, learning_rate=0.1, random_state=0),
         TopKCalibratedClassifier(PPDSparseClassifier(random_state=0), cv=2),
+        TopKThresholdClassifier(PPDSparseClassifier(random_state=0), cv=2),
+        TopKAbstainClassifier(MemoirSVC(max_iter=2, random_state=0), cv=2),
+        TopKNeighborsClassifier(graded=bool(rng.integers(2))),
+        TopKStackingClassifier(
+            [("linear", PPDSparseClassifier(random_state=0)), ("rows", TopKNeighborsClassifier())],
+            random_state=0,
+        ),
     ]
     return clone(models[rng.integers(len(models))])
 

@@ -1,0 +1,26 @@
+"""What has to be done to its end, however often Ctrl-C comes meanwhile."""
+
+
+def to_the_end(action):
+    """Call an action again until Ctrl-C does not end it; raise the first Ctrl-C then.
+
+    Parameters
+    ----------
+    action : callable
+        May be called again after it was broken off anywhere.
+
+    Returns
+    -------
+    found : object
+        What the action returns.
+    """
+    interrupted = None
+    while True:
+        try:
+            found = action()
+            break
+        except KeyboardInterrupt as error:
+            interrupted = interrupted or error
+    if interrupted is not None:
+        raise interrupted
+    return found

@@ -1,0 +1,120 @@
+"""Ctrl-C at any moment, once or often, leaves no lock held and no file behind."""
+
+import os
+import random
+import signal
+import threading
+from contextlib import contextmanager, suppress
+
+import numpy as np
+import pytest
+
+from sklearn_xc import PPDSparseClassifier
+from sklearn_xc.base import _validation
+from sklearn_xc.persistence import _file
+from sklearn_xc.utils._interrupts import to_the_end
+from sklearn_xc.utils._locks import ForkSafeLock
+
+X, Y = np.eye(12), np.arange(12) % 4
+
+
+@contextmanager
+def interrupted_at(seconds):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer of signals")
+def test_a_lock_is_free_after_ctrl_c():
+    lock, moments = ForkSafeLock(), random.Random(0)
+    for _ in range(3000):
+        with suppress(KeyboardInterrupt), interrupted_at(1e-6 + moments.random() * 4e-5):
+            for _ in range(100):
+                with lock.held:
+                    pass
+        assert not lock.held.locked()
+
+
+def test_an_action_is_done_to_its_end():
+    calls = []
+
+    def action():
+        calls.append(len(calls))
+        if len(calls) < 4:
+            raise KeyboardInterrupt(len(calls))
+        return "done"
+
+    with pytest.raises(KeyboardInterrupt, match="1"):
+        to_the_end(action)
+    assert calls == [0, 1, 2, 3]
+
+
+def test_a_second_ctrl_c_while_a_fit_is_taken_back(monkeypatch):
+    model = PPDSparseClassifier(random_state=0).fit(X, Y)
+    before, original, left = vars(model).copy(), _validation._restore, [3]
+
+    def restore(*arguments):
+        if left[0]:
+            left[0] -= 1
+            raise KeyboardInterrupt
+        original(*arguments)
+
+    def fail():
+        with model._all_or_nothing():
+            model.classes_ = None
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(_validation, "_restore", restore)
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+    assert vars(model) == before
+
+
+def test_ctrl_c_as_the_file_is_opened(monkeypatch, tmp_path):
+    """It may come when the file is there, and nobody has its number yet."""
+    model, original = PPDSparseClassifier(random_state=0).fit(X, Y), os.open
+    model.save(tmp_path / "model")
+
+    def opened(path, flags, *arguments, **options):
+        handle = original(path, flags, *arguments, **options)
+        if flags & os.O_EXCL:
+            os.close(handle)
+            raise KeyboardInterrupt
+        return handle
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_file.os, "open", opened)
+        with pytest.raises(KeyboardInterrupt):
+            model.save(tmp_path / "model")
+    assert os.listdir(tmp_path) == ["model"]
+
+
+@pytest.mark.filterwarnings("ignore")  # of the file that nobody has closed
+def test_a_folder_of_checkpoints_is_free_when_its_fit_is_forgotten(tmp_path, monkeypatch):
+    """Ctrl-C before the lock is given back: it goes with the object."""
+    from sklearn_xc.ppdsparse import _checkpoint
+
+    model = PPDSparseClassifier(random_state=0, checkpoint=tmp_path / "blocks")
+    if _checkpoint.fcntl is None:
+        pytest.skip("no locks of files")
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_checkpoint.Checkpoint, "__exit__", interrupt)
+        with suppress(KeyboardInterrupt):
+            model.fit(X, Y)
+    found = []
+    thread = threading.Thread(target=lambda: found.append(model.fit(X, Y)))
+    thread.start()
+    thread.join()
+    assert found == [model]
