@@ -35,6 +35,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "redirects",
     "figures",
+    "parameters",
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "_templates", "_ten_lines.rst", "_good_at.rst"]
