@@ -121,18 +121,18 @@ cdef dispatched accumulate(
     """
     cdef List lists[LISTS + 1]
     cdef int64_t e, part, first
-    cdef int32_t stop, l, n
+    cdef int32_t stop, i, n
     extent.n_postings = extent.n_blocks = 0
     for part in range((row.n + LISTS - 1) // LISTS):
         first = part * LISTS
         n = collect_lists(row, first, min(row.n, first + LISTS), index, extent, lists)
-        for l in range(n):
-            if l + 1 < n:
+        for i in range(n):
+            if i + 1 < n:
                 fetch_entries(
-                    index, lists[l + 1].start + BEGINNING,
-                    min(lists[l + 1].start + AHEAD, lists[l + 1].stop),
+                    index, lists[i + 1].start + BEGINNING,
+                    min(lists[i + 1].start + AHEAD, lists[i + 1].stop),
                 )
-            add_list(lists[l].value, lists[l].start, lists[l].stop, index, scores)
+            add_list(lists[i].value, lists[i].start, lists[i].stop, index, scores)
     begin(batch)
     for e in range(row.n if extent.n_blocks else 0):
         stop = blocks_of(index, row.features[e]) if row.values[e] != 0 else 0
