@@ -192,6 +192,22 @@ def _in_characters(name):
     return X, Y, X_test, Y_test
 
 
+def _texts_in_characters(name):
+    """Rows of the pieces of one to three characters of the words of a set that has its texts."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    grams = TfidfVectorizer(
+        analyzer="char_wb", ngram_range=(1, 3), sublinear_tf=True, dtype=np.float32
+    )
+    texts, test = (
+        lzma.decompress((data_folder(name) / f"{part}_texts.txt.xz").read_bytes()).decode()
+        for part in ("train", "test")
+    )
+    _, Y, _, Y_test = read_raw(name)
+    X = sp.csr_matrix(grams.fit_transform(texts.splitlines()))
+    return X, Y, sp.csr_matrix(grams.transform(test.splitlines())), Y_test
+
+
 CORPUS = "all_permissive.txt.xz"
 RUNNING_TEXT = "next_word", "missing_word"
 
@@ -216,6 +232,7 @@ def _of_size(name, share):
 
 GENERATED = {name: partial(_in_shape, name) for name in SHAPES}
 GENERATED |= {name: partial(_in_characters, of) for name, of in IN_CHARACTERS.items()}
+GENERATED["codespell_fix_chars"] = partial(_texts_in_characters, "codespell_fix")
 GENERATED |= {name: partial(_rare_labels, name) for name in RARE}
 GENERATED |= {"yso_finna_en_1000": _yso_finna_en_1000}
 GENERATED |= {name: partial(_of_running_text, name) for name in RUNNING_TEXT}

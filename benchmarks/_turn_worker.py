@@ -3,10 +3,12 @@
     python _turn_worker.py WHAT SYSTEM DATA FOLDER
 
 Each line of its input is answered by a line that begins with `ANSWER`: seconds of a fit or, where
-WHAT is "predictions", microseconds a row. One that nobody has asked for tells that it is ready.
+WHAT is "predictions", microseconds a row; where it is "processor", those of the processor with one
+thread. One that nobody has asked for tells that it is ready, and how many MB the saved model has.
 """
 
 import sys
+import time
 from pathlib import Path
 
 import _common
@@ -17,28 +19,38 @@ WARM_UP = 2000  # rows before each turn, for a processor that has slept
 LEAST = 0.3  # seconds of a turn of predictions
 
 
-def microseconds(contender, X):
+def microseconds(contender, X, clock):
     contender.predict(X[:WARM_UP])
     seconds = n_rows = 0
     while seconds < LEAST:
-        seconds += _common.timed(contender.predict, X)[0]
+        began = clock()
+        contender.predict(X)
+        seconds += clock() - began
         n_rows += X.shape[0]
     return 1e6 * seconds / n_rows
 
 
 def main(what, name, data, folder):
     split, system = _common.load(data), SYSTEMS[name]
-    contender = system.factory(system.threads, folder, **(system.params or {}))
-    inputs = contender.inputs(split.X, split.Y)
+    threads = 1 if what == "processor" else system.threads
+    contender = system.factory(threads, folder, **(system.params or {}))
+    inputs, log = contender.inputs(split.X, split.Y), folder / "log.txt"
     contender.fit(*inputs)
-    if what == "predictions":
+    mb = 0
+    if what != "fits":
         contender.save(folder)
-    print(ANSWER, 0, flush=True)
+        files = [path for path in folder.rglob("*") if path.is_file() and path != log]
+        if hasattr(contender.model, "predict_topk"):  # ours, saved as a pickle
+            files = [folder / "model.sxc"]
+            contender.model.save(files[0])
+        mb = sum(path.stat().st_size for path in files) / 1e6
+    print(ANSWER, mb, flush=True)
+    clock = time.process_time if what == "processor" else time.perf_counter
     while sys.stdin.readline():
         if what == "fits":
             took = _common.timed(contender.fit, *inputs)[0]
         else:
-            took = microseconds(contender, split.X_test)
+            took = microseconds(contender, split.X_test, clock)
         print(ANSWER, took, flush=True)
 
 

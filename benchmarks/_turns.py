@@ -4,7 +4,7 @@ import statistics
 
 import _runner
 
-UNITS = {"fits": "seconds", "predictions": "microseconds"}
+UNITS = {"fits": "seconds", "predictions": "microseconds", "processor": "microseconds"}
 
 
 def key_of(data, systems):

@@ -2,10 +2,12 @@
 
     python benchmarks/turns.py [--of fits predictions] [--data yso_finna_en ...]
     python benchmarks/turns.py --of fits --systems ppdsparse ppdsparse_1
+    python benchmarks/turns.py --of processor --data codespell_fix_chars eurlex4k_shape
 
 Each system has a process of its own, with its number of threads, and fits once as a warm-up. Then
 one after the other fits again, or, loaded as it is for prediction only, predicts the five best
-labels of all test rows. Writes measurements/turns.md.
+labels of all test rows: by the clock or, of one thread, by the processor's, which other programs
+disturb less. Writes measurements/turns.md.
 """
 
 import subprocess
@@ -22,14 +24,16 @@ from _systems import SYSTEMS
 from _turn_worker import ANSWER
 from _turns import UNITS, key_of
 
-TURNS = {"fits": 5, "predictions": 15}
+TURNS = {"fits": 5, "predictions": 15, "processor": 15}
 DATA = ["bibtex", "cooking_fasttext", "delicious", *_common.RARE]
 DATA += ["yso_finna_en_small", "oewn_hypernym", *_common.RUNNING_TEXT, "yso_finna_en"]
+# Models of many weights a row, for "processor".
+HEAVY = ["codespell_fix_chars", "eurlex4k_shape", "wiki10_shape"]
 
 
 @contextmanager
 def worker(what, name, data, folder):
-    """A process with a fitted system; yields a function that has it fit or predict once."""
+    """A process with a fitted system; yields a function that has it fit or predict once, and MB."""
     python, reason = _environment.python_of_system(SYSTEMS[name].environment)
     if python is None:
         raise SystemExit(reason)
@@ -57,18 +61,18 @@ def worker(what, name, data, folder):
             print(file=process.stdin, flush=True)
             return answer()
 
-        answer()
-        yield ask
+        yield ask, answer()
         process.stdin.close()
 
 
 def measure(what, data, systems, turns):
-    """What each system took in each turn."""
+    """What each system took in each turn, and the MB of its saved model, 0 of fits."""
     _common.prepare(data)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        asked = [stack.enter_context(worker(what, name, data, folder / name)) for name in systems]
-        return np.array([[ask() for ask in asked] for _ in range(turns)])
+        made = [stack.enter_context(worker(what, name, data, folder / name)) for name in systems]
+        asked, sizes = zip(*made, strict=True)
+        return np.array([[ask() for ask in asked] for _ in range(turns)]), sizes
 
 
 def quartiles(values):
@@ -80,8 +84,26 @@ def table(what):
     rows = []
     for key, found in _runner.kept("turns").get(what, {}).items():
         first, second = np.transpose(found[UNITS[what]])
-        rows.append([key, len(first), *map(quartiles, (first, second, second / first))])
-    return _common.table(["data, systems", "turns", "the first", "the second", "times"], rows)
+        sizes = [_common.figure(mb) for mb in found.get("mb", ())] if what == "processor" else []
+        rows.append([key, len(first), *map(quartiles, (first, second, second / first)), *sizes])
+    header = ["data, systems", "turns", "the first", "the second", "times"]
+    header += ["MB of the first", "of the second"] if what == "processor" else []
+    return _common.table(header, rows)
+
+
+def behind():
+    """The sets on which ours takes longer than a tree, or has more than twice its size."""
+    slower, larger = [], []
+    for key, found in _runner.kept("turns").get("processor", {}).items():
+        ours, theirs = np.transpose(found["microseconds"])
+        if np.median(theirs / ours) < 1:
+            slower.append(key.split(",")[0])
+        if found["mb"][0] > 2 * found["mb"][1]:
+            larger.append(f"{key.split(',')[0]} ({found['mb'][0] / found['mb'][1]:.1f} times)")
+    return (
+        f"Slower than the second: {', '.join(slower) or 'none of these'}. More than twice its "
+        f"size: {', '.join(larger) or 'none of these'}."
+    )
 
 
 def write_page():
@@ -97,13 +119,17 @@ def write_page():
         "Microseconds of a row, the five best labels of all test rows. Each system was fitted once "
         "and, where it has such a form, reloaded for prediction only.",
         table("predictions"),
+        "## Predictions with one thread",
+        behind(),
+        "Microseconds of the processor, and the size of the saved model, ours as a file of `save`.",
+        table("processor"),
     ]
     _runner.write_page("turns", "\n\n".join(parts))
 
 
 def main():
-    parser = _runner.parser(__doc__, data=DATA)
-    parser.add_argument("--of", nargs="+", choices=list(TURNS), default=list(TURNS))
+    parser = _runner.parser(__doc__, data=[*DATA, *HEAVY], data_default=DATA)
+    parser.add_argument("--of", nargs="+", choices=list(TURNS), default=["fits", "predictions"])
     parser.add_argument(
         "--systems", nargs=2, choices=list(SYSTEMS), default=["ppdsparse", "pecos_xr"]
     )
@@ -111,10 +137,13 @@ def main():
     options = parser.parse_args()
     if not options.report:
         for what, data in product(options.of, options.data):
-            figures = measure(what, data, options.systems, options.turns or TURNS[what])
+            figures, sizes = measure(what, data, options.systems, options.turns or TURNS[what])
             key = key_of(data, options.systems)
             print(what, key, np.median(figures, axis=0), flush=True)
-            _runner.keep("turns", what, key, {UNITS[what]: figures.tolist()})
+            record = {UNITS[what]: figures.tolist()}
+            if what == "processor":
+                record["mb"] = list(sizes)
+            _runner.keep("turns", what, key, record)
     write_page()
 
 

@@ -227,6 +227,27 @@ def test_more_features_than_one_pass_over_the_classes_takes(n_features):
     np.testing.assert_array_equal(index.scores(rows, 2), X @ W.T.toarray() + b)
 
 
+@pytest.mark.parametrize("n_features", [255, 256, 257, 600])
+def test_more_lists_than_are_collected_at_once(n_features):
+    """Some of them empty, and some of features whose value in the row is zero."""
+    X, W, b = problem(7, 70, n_features, density=0.9)
+    W = W.multiply(np.arange(n_features) % 3 > 0).tocsr()
+    W.eliminate_zeros()
+    with mock.patch.object(_layout, "FULL_SHARE", 1):
+        index = InvertedIndex(sparse.csr_array(W), b)
+    lengths = np.diff(index.indptr)
+    assert (lengths == 0).sum() >= n_features // 3
+    assert not index.full_stop.any()
+    expected = reference(X, W, b, 6)
+    for form in (X, sparse.csr_array(X)):
+        rows = as_rows(normalise(form))
+        for way in (0, 1, 2):
+            for result, wanted in zip(index.topk(rows, 6, 2, way), expected, strict=True):
+                np.testing.assert_array_equal(result, wanted)
+        np.testing.assert_array_equal(index.scores(rows, 2), X @ W.T.toarray() + b)
+        np.testing.assert_array_equal(index.positives(rows, 1).toarray(), X @ W.T + b > 0)
+
+
 @pytest.mark.parametrize("n_features", rest_in_full([3, 256, 300, 600], 3, 300))
 @pytest.mark.parametrize("n_classes", rest_in_full([2, 64, 65, 1000], 2, 65, 1000))
 @pytest.mark.parametrize("kind", ["lists and full", "full", "read in place"])

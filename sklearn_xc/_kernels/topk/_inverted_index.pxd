@@ -31,7 +31,8 @@ cdef extern from "_block_sums.h" nogil:
 cdef enum:
     BLOCK = 64  # classes whose scores are finished and compared at once
     LINE = 16  # numbers of four bytes in a cache line
-    BEGINNING = 32  # entries of each list that are fetched before the first list is added
+    LISTS = 256  # of a row, that are collected before the first is added
+    BEGINNING = 32  # entries of each that are fetched then
     AHEAD = 256  # entries of a list by which it is fetched before it is added
 
 ctypedef fused ClassNumber:
@@ -60,6 +61,12 @@ cdef struct Extent:  # of what is read for a row
     int32_t n_blocks  # for which some feature has weights stored
 
 
+cdef struct List:  # of a feature, as the row has it
+    int64_t start
+    int64_t stop
+    float value
+
+
 cdef class Postings:
     cdef const int64_t[::1] indptr
     cdef const int32_t[::1] classes
@@ -80,10 +87,6 @@ cdef class Postings:
 cdef inline int32_t blocks_of(Index index, int32_t feature) noexcept nogil:
     """The blocks of classes for which the weights of a feature are stored."""
     return (index.full_stop[feature] + BLOCK - 1) // BLOCK
-
-
-cdef inline bint may_have_list(Index index, int32_t feature) noexcept nogil:
-    return index.full_stop[feature] < index.n_classes
 
 
 cdef inline int32_t class_of(Index index, int32_t rank) noexcept nogil:
@@ -139,12 +142,8 @@ cdef inline void add_eight(
         scores[classes[c]] = sums[c]
 
 
-cdef inline void fetch_list(
-    Index index, int32_t feature, int64_t start, int64_t stop
-) noexcept nogil:
-    """These entries of a feature's list, which lies anywhere in the index."""
-    cdef int64_t p = index.indptr[feature] + start
-    stop = min(index.indptr[feature] + stop, index.indptr[feature + 1])
+cdef inline void fetch_entries(Index index, int64_t p, int64_t stop) noexcept nogil:
+    """Entries of a list, which lies anywhere in the index."""
     while p < stop:
         if index.narrow_classes != NULL:
             prefetch(index.narrow_classes + p)
@@ -154,21 +153,28 @@ cdef inline void fetch_list(
         p += LINE
 
 
-cdef inline Extent look_ahead(Row row, Index index) noexcept nogil:
-    """Fetch the beginnings of the row's lists."""
+cdef inline int32_t collect_lists(
+    Row row, int64_t first, int64_t last, Index index, Extent* extent, List* lists
+) noexcept nogil:
+    """OUT the lists of the entries from first to last that are not empty; return their number.
+
+    Whether a list is empty is chance, so that a branch on it costs more than a copy in vain:
+    there is room for one list beyond `last - first`.
+    """
     cdef int64_t e
-    cdef int32_t feature
-    cdef Extent extent
-    extent.n_postings = extent.n_blocks = 0
-    for e in range(row.n):
+    cdef int32_t feature, there, n = 0
+    for e in range(first, last):
         feature = row.features[e]
-        if row.values[e] == 0:
-            continue
-        extent.n_blocks = max(extent.n_blocks, blocks_of(index, feature))
-        if may_have_list(index, feature):
-            extent.n_postings += index.indptr[feature + 1] - index.indptr[feature]
-            fetch_list(index, feature, 0, BEGINNING)
-    return extent
+        there = row.values[e] != 0
+        lists[n].start = index.indptr[feature]
+        lists[n].stop = index.indptr[feature + 1]
+        lists[n].value = row.values[e]
+        extent.n_blocks = max(extent.n_blocks, there * blocks_of(index, feature))
+        extent.n_postings += there * (lists[n].stop - lists[n].start)
+        n += there & (lists[n].stop > lists[n].start)
+    for e in range(n):
+        fetch_entries(index, lists[e].start, min(lists[e].start + BEGINNING, lists[e].stop))
+    return n
 
 
 cdef inline void finish_block(

@@ -113,17 +113,26 @@ cdef dispatched add_batch(Batch* batch, bint whole, Index index, float* scores) 
 
 
 cdef dispatched accumulate(
-    Row row, Index index, Extent extent, float* scores, Batch* batch
+    Row row, Index index, Extent* extent, float* scores, Batch* batch
 ) noexcept nogil:
-    """scores += W x, but for the features in the batch, which `finish_block` has still to add."""
-    cdef int64_t e
-    cdef int32_t feature, stop
-    for e in range(row.n if extent.n_postings else 0):
-        if e + 1 < row.n and may_have_list(index, row.features[e + 1]):
-            fetch_list(index, row.features[e + 1], BEGINNING, AHEAD)
-        feature = row.features[e]
-        if row.values[e] != 0 and may_have_list(index, feature):
-            add_list(row.values[e], index.indptr[feature], index.indptr[feature + 1], index, scores)
+    """scores += W x, but for the features in the batch, which `finish_block` has still to add.
+
+    OUT `extent`.
+    """
+    cdef List lists[LISTS + 1]
+    cdef int64_t e, part, first
+    cdef int32_t stop, i, n
+    extent.n_postings = extent.n_blocks = 0
+    for part in range((row.n + LISTS - 1) // LISTS):
+        first = part * LISTS
+        n = collect_lists(row, first, min(row.n, first + LISTS), index, extent, lists)
+        for i in range(n):
+            if i + 1 < n:
+                fetch_entries(
+                    index, lists[i + 1].start + BEGINNING,
+                    min(lists[i + 1].start + AHEAD, lists[i + 1].stop),
+                )
+            add_list(lists[i].value, lists[i].start, lists[i].stop, index, scores)
     begin(batch)
     for e in range(row.n if extent.n_blocks else 0):
         stop = blocks_of(index, row.features[e]) if row.values[e] != 0 else 0
@@ -206,12 +215,13 @@ cdef void topk_row(
 ) noexcept nogil:
     cdef Batch batch
     cdef int64_t j
-    cdef Extent extent = look_ahead(row, index)
-    cdef int32_t n_blocks = blocks_to_scan(extent, index, way)
+    cdef Extent extent
+    cdef int32_t n_blocks
     for j in range(k):
         top[j] = -INFINITY
         labels[j] = INT32_MAX
-    accumulate(row, index, extent, scores, &batch)
+    accumulate(row, index, &extent, scores, &batch)
+    n_blocks = blocks_to_scan(extent, index, way)
     scan(&batch, index, n_blocks, scores, top, labels, k)
     if n_blocks < index.n_blocks:
         touched(row, index, n_blocks * BLOCK, scores, top, labels, k)
@@ -280,9 +290,10 @@ cdef int64_t positives_row(Row row, Index index, float* scores, int32_t* found) 
     cdef Batch batch
     cdef int64_t n = 0
     cdef float wrong = 0
-    cdef Extent extent = look_ahead(row, index)
-    cdef int32_t n_blocks = blocks_to_scan(extent, index, CHEAPER)
-    accumulate(row, index, extent, scores, &batch)
+    cdef Extent extent
+    cdef int32_t n_blocks
+    accumulate(row, index, &extent, scores, &batch)
+    n_blocks = blocks_to_scan(extent, index, CHEAPER)
     scan_positives(&batch, index, n_blocks, scores, &n, &wrong, found)
     if n_blocks < index.n_blocks:
         touched_positives(row, index, n_blocks * BLOCK, scores, &n, &wrong, found)
@@ -297,9 +308,10 @@ cdef dispatched scores_row(
     Row row, Index index, const int32_t* ranks, float* scores, float* out
 ) noexcept nogil:
     cdef Batch batch
+    cdef Extent extent
     cdef float totals[BLOCK]
     cdef int32_t start, c, block
-    accumulate(row, index, look_ahead(row, index), scores, &batch)
+    accumulate(row, index, &extent, scores, &batch)
     for block in range(index.n_blocks):
         drop_ended(&batch, block)
         start = block * BLOCK
