@@ -25,10 +25,17 @@ METRICS = ["F1@5", "NDCG", "NDCG@5", "Precision@1"]
 BONSAI = {"cluster_balanced": "False", "cluster_k": "100", "max_depth": "3"}
 # name of the project: title, its settings
 PROJECTS = {
-    "ppdsparse": ("PPDSparseClassifier", {"backend": "sklearn_xc"}),
+    "stack": ("LabelTextClassifier, a stack", {"backend": "sklearn_xc"}),
+    "ppdsparse": (
+        "the same, PPDSparseClassifier",
+        {"backend": "sklearn_xc", "method": "ppdsparse"},
+    ),
     "bonsai": ("omikuji, as Annif's wiki sets Bonsai", {"backend": "omikuji", **BONSAI}),
     "parabel": ("omikuji, defaults (Parabel)", {"backend": "omikuji"}),
-    "learning": ("PPDSparseClassifier", {"backend": "sklearn_xc", "allow_learn": "True"}),
+    "learning": (
+        "the same, PPDSparseClassifier",
+        {"backend": "sklearn_xc", "method": "ppdsparse", "allow_learn": "True"},
+    ),
 }
 LEARNING = "learning"
 

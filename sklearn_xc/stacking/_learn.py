@@ -180,10 +180,17 @@ def learn(problem, names, codes, final, seed) -> Learnt:
         kinds = ["linear"] if len(problem.n_true) < FEW_ROWS else ["linear", "boosting"]
     orders = [judge.order(kind, chosen) for kind in kinds]
     values = [judge.value_of(order) for order in orders]
-    order, scores["stack"] = orders[int(np.argmax(values))], max(values)
+    kind = kinds[int(np.argmax(values))]
+    order, value = orders[int(np.argmax(values))], max(values)
+    if len(chosen) < len(names):  # two parts that say the same may both have looked idle
+        whole = list(range(len(names)))
+        order_of_all = judge.order(kind, whole)
+        if judge.value_of(order_of_all) > value + LEAST_GAIN:
+            chosen, order, value = whole, order_of_all, judge.value_of(order_of_all)
+    scores["stack"] = value
     if len(names) > 1 and not judge.is_ahead(order, candidates.scores[best]):
         return _alone(judge, best, scores)
-    stage = judge.fit(kinds[int(np.argmax(values))], chosen)
+    stage = judge.fit(kind, chosen)
     return Learnt(chosen, [parts[i] for i in chosen], stage, None, scores)
 
 
