@@ -92,13 +92,13 @@ def exact_losses(losses, rates):
     return found
 
 
-def run(names):
+def run(names, only=()):
     for name in names:
-        run_set(name)
+        run_set(name, only)
 
 
-def run_set(name):
-    """Exact steps at some rates, then every model without arguments."""
+def run_set(name, only=()):
+    """Exact steps at some rates, then every model without arguments, or `only` some."""
     rows = load(name)
     known = np.flatnonzero(rows.y_test >= 0)
     test = known[np.random.default_rng(data.SEED).permutation(len(known))[:EVALUATED]]
@@ -112,8 +112,10 @@ def run_set(name):
         print(name, f"exact, rate {rate:g}", figures, flush=True)
         return figures["log_loss"]
 
-    exact_losses(loss_at, RATES)
-    for key, (_, kind, options, _) in MODELS.items():
+    if not only:
+        exact_losses(loss_at, RATES)
+    for key in only or MODELS:
+        _, kind, options, _ = MODELS[key]
         model = kind(random_state=data.SEED, n_jobs=1, **options)
         figures = measured(model, rows, test)
         data.save(SCRIPT, f"{name}-{key}", **figures, **sizes)
