@@ -221,6 +221,7 @@ def main():
     parser = _runner.parser(__doc__, data=(), data_default=[], parts=parts)
     add = parser.add_argument
     add("--models", nargs="+", choices=list(TITLES), default=list(TITLES), metavar="NAME")
+    add("--only", nargs="+", default=[], choices=list(many.MODELS), help="models of --part many")
     add("--scale", type=float, default=1.0, help="factor on epochs and rows, for a quick try")
     add("--classes", nargs="+", type=int, default=speed.CLASSES, help="K of the synthetic rows")
     add("--threads", type=int, default=THREADS, help="of the fits of the table")
@@ -233,7 +234,7 @@ def main():
         return
     if not options.report:
         if "many" in options.part:
-            many.run(options.data or many.MANY)
+            many.run(options.data or many.MANY, options.only)
         if "crossing" in options.part:
             crossing.run([n for n in options.classes if n in crossing.CLASSES])
         options.data = options.data or SETS + WITHOUT_ARGUMENTS

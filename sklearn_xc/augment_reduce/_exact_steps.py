@@ -26,6 +26,29 @@ from ..utils._schedules import share_of_rate
 from ._noise_models import NOISES, log_probability_of, slope_of_noise
 
 PLAIN_PASSES = 10  # of max_iter="auto"
+# What the ridge takes of the slope of the noise is a power: so many times the mean square of the
+# cosine of two rows, and at most that (see `plain_settings`).
+OF_LIKENESS, MOST_POWER = 100, 1.25
+COMPARED = 500  # rows that tell how alike all are
+
+
+def likeness(rows, samples):
+    """Return the mean square of <x_i, x_j> over pairs of some of the samples, all less the mean
+    row: one over the number of directions that their rows share.
+
+    The intercepts know the mean.
+    """
+    some = samples
+    if len(samples) < 2:
+        return 1.0
+    if len(samples) > COMPARED:
+        some = np.random.default_rng(0).choice(samples, COMPARED, replace=False)
+    X = rows.take(np.sort(some)).matrix()
+    inner = X @ X.T
+    inner = inner if isinstance(inner, np.ndarray) else inner.toarray()
+    inner = inner - inner.mean(axis=0, dtype=np.float64)
+    squares = np.square(inner - inner.mean(axis=1, keepdims=True))
+    return float((squares.sum() - np.trace(squares)) / (len(some) * (len(some) - 1)))
 
 
 def plain_coordinates(rows, sample_weight):
@@ -34,24 +57,34 @@ def plain_coordinates(rows, sample_weight):
     return Coordinates(found.mean, np.full(rows.shape[1], 1.0) * found.scale)
 
 
-def plain_settings(model, scale, n_classes: int):
+def plain_settings(model, scale, n_classes: int, samples):
     """Return the settings of plain steps that are other than those of other steps.
 
     Where classes are alike, utilities of a probit are smaller by the slope of its noise than those
     of a softmax, and gradients longer by as much: its rate is that of a softmax over the square of
     the slope. Where one class is nearly sure utilities of all models are about the same. A ridge,
-    on squares, is stronger by the square of the slope for the one and the same for the other: it
-    has the slope.
+    on squares, is stronger by the square of the slope for the one and the same for the other. Which
+    it is, rows tell: words that few rows share make classes sure, in some dozens of directions
+    common to all rows they are alike. The ridge has a power of the slope that grows with the
+    likeness of rows.
 
     Parameters
     ----------
     model : AugmentReduceClassifier
     scale : ndarray (n_features,)
         Of the coordinates.
+    samples : Samples
+        Inside them.
     """
     slope = slope_of_noise(model.model, n_classes)
     rate = RATE / slope**2
-    alpha = RIDGE * slope if model.alpha == "auto" else float(model.alpha) / scale**2
+    if model.alpha != "auto":
+        alpha = float(model.alpha) / scale**2
+    elif slope == 1:
+        alpha = RIDGE
+    else:
+        alike = likeness(samples.rows, samples.training)
+        alpha = RIDGE * slope ** min(MOST_POWER, OF_LIKENESS * alike)
     return {
         "plain": True,
         "batch_size": BATCH,

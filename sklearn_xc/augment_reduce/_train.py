@@ -372,7 +372,7 @@ def train(model, rows, codes, sample_weight, weights, max_iter, progress, part=N
         seed=seed,
     )
     if plain:
-        settings = replace(settings, **plain_settings(model, coordinates.scale, n_classes))
+        settings = replace(settings, **plain_settings(model, coordinates.scale, n_classes, samples))
     if not starts_at_zero:
         to_inside(*weights, coordinates)
     averages, squares = model._averages, coordinates.scale**2

@@ -11,7 +11,7 @@ from ..utils._callbacks import SILENT
 from ..utils._convergence import number_of_passes
 from ..utils._parallel import single_threaded_blas
 from ..utils._schedules import share_of_rate
-from ._data import rows_of_part, share_of_part
+from ._data import FEWEST_A_CLASS, share_of_part
 from ._implicit_batches import ImplicitBatches
 from ._solvers import ExactBatches, SampledBatches, SingleSteps
 
@@ -65,7 +65,7 @@ def is_searched(solver, n_visited, n_classes):
     A tenth of them says little of classes of a few rows each, and more of them would take longer
     than the fit: exact steps then have a rate that no search improves much.
     """
-    return solver != "exact" or rows_of_part(n_visited, n_classes) <= share_of_part(n_visited)
+    return solver != "exact" or FEWEST_A_CLASS * n_classes <= share_of_part(n_visited)
 
 
 def known_rate(model, settings, stream, start, part):

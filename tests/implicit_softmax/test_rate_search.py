@@ -198,6 +198,7 @@ def test_exact_steps_on_classes_of_few_rows_have_a_rate_without_a_search():
     assert is_searched("exact", 60_000, 1000)
     assert is_searched("implicit", 28_291, 3734)
     assert not is_searched("exact", 28_291, 3734)
+    assert not is_searched("exact", 2599, 2189)  # where a third of the rows is less than the least
     rng = np.random.default_rng(0)
     X, y = 3 * rng.normal(size=(6000, 4)), np.arange(6000) % 1500
     model = ImplicitSoftmaxRegressor(max_iter=1, random_state=0).fit(X, y)

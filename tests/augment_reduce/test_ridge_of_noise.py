@@ -1,0 +1,44 @@
+"""A probit of many classes has a ridge that goes by how much rows are alike."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sklearn_xc import AugmentReduceClassifier
+from sklearn_xc.augment_reduce._exact_steps import RIDGE, likeness, plain_settings
+from sklearn_xc.augment_reduce._noise_models import slope_of_noise
+from sklearn_xc.utils._matrix import as_rows, normalise
+
+N_CLASSES = 2000
+
+
+def samples_of(X):
+    return SimpleNamespace(rows=as_rows(normalise(X)), training=np.arange(X.shape[0]))
+
+
+@pytest.mark.parametrize("to_matrix", [np.asarray, sparse.csr_array])
+def test_likeness_is_the_mean_square_of_inner_products_of_pairs(to_matrix):
+    X = np.random.default_rng(0).normal(1, size=(40, 3)).astype(np.float32)
+    training = np.arange(5, 35)
+    about_mean = X[training] - X[training].mean(axis=0)
+    inner = about_mean @ about_mean.T
+    pairs = inner[~np.eye(30, dtype=bool)]
+    found = likeness(as_rows(normalise(to_matrix(X))), training)
+    assert found == pytest.approx(np.mean(pairs**2), rel=1e-5)
+
+
+def test_words_of_few_rows_take_the_ridge_of_the_softmax_and_few_directions_more():
+    probit, softmax = AugmentReduceClassifier("probit"), AugmentReduceClassifier()
+    slope = slope_of_noise("probit", N_CLASSES)
+    own = samples_of(sparse.csr_array(sparse.eye_array(600)))
+    directions = np.random.default_rng(0).normal(size=(600, 20))
+    shared = samples_of(directions / np.linalg.norm(directions, axis=1, keepdims=True))
+    one = np.ones(600)
+    assert plain_settings(probit, one, N_CLASSES, own)["alpha"] == pytest.approx(RIDGE, rel=1e-3)
+    assert plain_settings(softmax, one, N_CLASSES, shared)["alpha"] == RIDGE
+    found = plain_settings(probit, one[:20], N_CLASSES, shared)["alpha"]
+    assert found == pytest.approx(RIDGE * slope**1.25)
+    given = AugmentReduceClassifier("probit", alpha=2.0)
+    np.testing.assert_allclose(plain_settings(given, 2 * one, N_CLASSES, own)["alpha"], 0.5 * one)
