@@ -123,13 +123,18 @@ def _restored_on_failure(estimator):
     try:
         yield
     except BaseException:
-        to_the_end(partial(_restore, estimator, before))
+        # Nothing is called before the assignment: Python looks for a further Ctrl-C at calls.
+        broken_off = estimator.__dict__
+        estimator.__dict__ = before
+        to_the_end(partial(_keep_callbacks, estimator, broken_off))
         raise
 
 
-def _restore(estimator, before):
-    callbacks = {name: vars(estimator)[name] for name in STATE if name in vars(estimator)}
-    estimator.__dict__ = before | callbacks  # one step: nobody sees less than all of it
+def _keep_callbacks(estimator, broken_off):
+    """Take over what belongs to callbacks, which end after the fit, in one step."""
+    callbacks = {name: broken_off[name] for name in STATE if name in broken_off}
+    if callbacks:
+        estimator.__dict__ = vars(estimator) | callbacks
 
 
 def check_parameters(estimator):

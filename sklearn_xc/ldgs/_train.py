@@ -451,7 +451,10 @@ def require_weights(hidden_dim, n_classes, n_features, n_columns):
     require_memory(
         4 * n_rows * n_columns,
         f"fit: dense weights of {n_classes} classes and {n_columns} columns, twice",
-        "use a smaller hidden_dim" if hidden else "set hidden_dim, to some hundred",
+        "use a smaller hidden_dim"
+        if hidden
+        else "set hidden_dim, to some hundred, or use fewer "
+        "features (VarianceThreshold() before it drops those that no row has, as after hashing)",
     )
 
 

@@ -11,12 +11,12 @@ from ..utils._given_labels import plain_labels
 from ..utils._matrix import in_rows
 from ._cross_val_topk import tested_once
 from ._fold_assignment import label_pattern
-from ._routing import fit_with, route, splitter
+from ._routing import GroupedSplitter, fit_with, route, splitter
 from ._take_rows import take
 
 
 def cross_val_label_scores(
-    estimator, X, y, *, cv=None, n_jobs=None, params=None, scores="decision"
+    estimator, X, y, *, cv=None, n_jobs=None, params=None, scores="decision", groups=None
 ):
     """Compute the score of the given label of each sample, by a model that has not seen it.
 
@@ -34,6 +34,8 @@ def cross_val_label_scores(
         As of :func:`cross_val_topk`.
     scores : {"decision", "proba"}, default="decision"
         As of :func:`sklearn_xc.predict_topk`. Probabilities can be compared between rows.
+    groups : array-like of shape (n_samples,), default=None
+        As of :func:`cross_val_topk`.
 
     Returns
     -------
@@ -45,7 +47,8 @@ def cross_val_label_scores(
     Raises
     ------
     ValueError
-        If `cv` tests a row twice, or `scores` is not one of the two.
+        If `cv` tests a row twice, `scores` is not one of the two, or `groups` is given and `cv`
+        takes no notice of it.
     TypeError
         If the estimator has no ``predict_topk``.
 
@@ -65,7 +68,7 @@ def cross_val_label_scores(
         raise ValueError(f"scores must be 'decision' or 'proba', got {scores!r}")
     X, y = in_rows(X, y, names="Xy")
     _, Y = label_pattern(y)
-    cv = splitter(cv)
+    cv = splitter(cv) if groups is None else GroupedSplitter(cv, groups)
     routed = route(estimator, params, owner="cross_val_label_scores", cv=cv)
     folds = tested_once(cv.split(X, y, **routed.split), Y.shape[0], "cross_val_label_scores")
     results = Parallel(n_jobs=n_jobs)(

@@ -12,7 +12,7 @@ from ..utils._matrix import in_rows
 from ..utils._validation import check_k
 from ._duplicates import warn_of_duplicates
 from ._fold_assignment import label_pattern
-from ._routing import fit_with, named_classes, route, splitter
+from ._routing import GroupedSplitter, fit_with, named_classes, route, splitter
 from ._take_rows import take
 
 
@@ -59,7 +59,7 @@ class TopkPredictions(NamedTuple):
 
 
 def cross_val_topk(
-    estimator, X, y, *, k=None, cv=None, n_jobs=None, params=None, scores="decision"
+    estimator, X, y, *, k=None, cv=None, n_jobs=None, params=None, scores="decision", groups=None
 ):
     """Return the k best labels of every row, predicted by a model that has not seen the row.
 
@@ -86,6 +86,9 @@ def cross_val_topk(
         asked for them, the splitter included.
     scores : {"decision", "proba"}, default="decision"
         As of :func:`sklearn_xc.predict_topk`.
+    groups : array-like of shape (n_samples,), default=None
+        Rows of one group are all trained on or all tested, by a splitter that does so
+        (:class:`sklearn.model_selection.GroupKFold`); others are refused.
 
     Returns
     -------
@@ -101,7 +104,8 @@ def cross_val_topk(
     Raises
     ------
     ValueError
-        If k is not an integer from 1 to K, or `cv` tests a row twice.
+        If k is not an integer from 1 to K, `cv` tests a row twice, or `groups` is given and `cv`
+        takes no notice of it.
     TypeError
         If the estimator has no ``predict_topk``.
 
@@ -121,6 +125,8 @@ def cross_val_topk(
     """
     if scores not in ("decision", "proba"):
         raise ValueError(f"scores must be 'decision' or 'proba', got {scores!r}")
+    if groups is not None:
+        cv = GroupedSplitter(cv, groups)
     found = out_of_fold_topk(
         estimator, X, y, k=k, cv=cv, n_jobs=n_jobs, params=params, scores=scores, warns=True
     )

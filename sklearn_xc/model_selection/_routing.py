@@ -25,6 +25,36 @@ def splitter(cv):
     return check_cv(cv)
 
 
+class GroupedSplitter:
+    """Splitter that knows the groups of the rows.
+
+    Parameters
+    ----------
+    cv : int, splitter or iterable
+    groups : array-like of shape (n_samples,)
+
+    Raises
+    ------
+    ValueError
+        If the splitter is one that takes no notice of groups.
+    """
+
+    def __init__(self, cv, groups):
+        self._cv, self._groups = splitter(cv), groups
+        if hasattr(self._cv, "get_metadata_routing"):
+            asks = self._cv.get_metadata_routing().split.requests.get("groups")
+            if asks is not True:
+                name = type(self._cv).__name__ if hasattr(cv, "split") else f"cv={cv!r:.60}"
+                raise ValueError(
+                    f"groups is given, but {name} does not keep groups together: use "
+                    "cv=GroupKFold() or another splitter of scikit-learn that does"
+                )
+
+    def split(self, X, y=None):
+        """Yield the rows to train on and to test, of different groups."""
+        return self._cv.split(X, y, groups=self._groups)
+
+
 class Routed(NamedTuple):
     """Parameters by the method that they are for."""
 

@@ -35,6 +35,7 @@ class SaveMixin:
     """
 
     _not_saved = "_index_cache", "_origin", "_warned_of_empty", CALLBACKS
+    _absent = {}  # noqa: RUF012  method that users look for in vain -> what to use
     _places = ()  # parameters that the machine which loads decides on, and no file
 
     def save(self, path, *, dtype="float32", threshold=0.0):
@@ -138,6 +139,9 @@ class SaveMixin:
             return loaded.coef()
         origin, placed = vars(self).get("_origin", (None, None))
         if origin is None or name not in origin.late():
+            if name in self._absent:
+                kind = type(self).__name__
+                raise AttributeError(f"{kind} has no {name}: {self._absent[name]}")
             return object.__getattribute__(self, name)  # raises AttributeError
         with _READING.held:
             if name not in vars(self):

@@ -246,6 +246,11 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
     """
 
     _not_merged_since = None
+    _absent = {  # noqa: RUF012
+        "partial_fit": "each class is trained on all rows at once. add_labels trains new labels, "
+        "warm_start=True goes on from a fit before; MemoirSVC, LDGSClassifier and "
+        "TopKNeighborsClassifier take rows in parts"
+    }
     PUBLISHED = PUBLISHED
     _parameter_constraints = CONSTRAINTS
 

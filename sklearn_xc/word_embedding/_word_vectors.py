@@ -100,6 +100,17 @@ def write_word2vec(path, words, vectors, binary: bool):
 class WordVectorsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """Queries and files of an estimator with `vocabulary_` and `embeddings_`."""
 
+    def __contains__(self, word):
+        """Say whether a word has a vector: ``"river" in model``."""
+        check_is_fitted(self)
+        return isinstance(word, str) and word in self.vocabulary_
+
+    def __getitem__(self, word):
+        """Return the vector of a word, ndarray of float32: ``model["river"]``."""
+        if word not in self:
+            raise KeyError(f"{word!r} is not in vocabulary_")
+        return self.embeddings_[self.vocabulary_[word]]
+
     def transform(self, X):
         """Return the mean vector of the known words of each document.
 

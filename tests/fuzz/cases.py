@@ -13,10 +13,12 @@ from _forged_models import saved_models as save_all
 from _malformed import FORMATS, malformed
 from _model_file import File
 from _sparse_calls import CALLS, ROWS
+from fuzz.broken_calls import failing_allocations, interrupts
 from fuzz.pipeline_files import pipeline_files
 from fuzz.slow_reader import slow_reader
 from fuzz.text_files import text_files
-from fuzz.walks import threads, walks
+from fuzz.threads import threads
+from fuzz.walks import walks
 from scipy import sparse
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
@@ -420,4 +422,6 @@ KINDS = {
     "states": states,
     "walks": walks,
     "threads": threads,
+    "failing_allocations": failing_allocations,
+    "interrupts": interrupts,
 }

@@ -2,7 +2,6 @@
 
 import contextlib
 import pickle
-import threading
 import warnings
 
 import numpy as np
@@ -32,26 +31,26 @@ def walks(rng, folder):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         n_features = int(rng.choice([1, 3, 30, 2000]))
-        model, X, y = _model(rng), _rows(rng, n_features), None
+        model, X, y = model_of(rng), rows_of(rng, n_features), None
         for _ in range(rng.integers(2, 6)):
             before = dict(vars(model))
-            X = _rows(rng, n_features)
-            y = _labels(rng, X.shape[0])
+            X = rows_of(rng, n_features)
+            y = labels_of(rng, X.shape[0])
             try:
                 model = _step(model, rng, X, y, folder)
             except REFUSED:
                 mapped = "_origin" in before  # and may have been read into memory
-                if not mapped and not _same(vars(model), before):
+                if not mapped and not same(vars(model), before):
                     raise AssertionError("a refused call has changed the model") from None
             if model.__sklearn_is_fitted__():
                 _laws(model, X, folder)
 
 
-def _same(some, other):
+def same(some, other):
     return some.keys() == other.keys() and all(some[name] is other[name] for name in other)
 
 
-def _model(rng):
+def model_of(rng):
     weighted = {"class_weight": [None, "balanced"][rng.integers(2)]}
     models = [
         PPDSparseClassifier(warm_start=bool(rng.integers(2)), random_state=0, **weighted),
@@ -72,15 +71,15 @@ def _model(rng):
     return clone(models[rng.integers(len(models))])
 
 
-def _rows(rng, n_features):
-    X = rng.normal(size=(int(rng.choice([1, 12, 40])), n_features)).astype(np.float32)
+def rows_of(rng, n_features, n=None):
+    X = rng.normal(size=(n or int(rng.choice([1, 12, 40])), n_features)).astype(np.float32)
     X[rng.random(X.shape) < 0.5] = 0
     if rng.random() < 0.1:
         X[:] = 0
     return sparse.csr_array(X) if rng.random() < 0.5 else X
 
 
-def _labels(rng, n):
+def labels_of(rng, n):
     codes = np.arange(n) % int(rng.integers(2, 6))
     kind = rng.integers(5)
     if kind == 0:
@@ -124,33 +123,3 @@ def _laws(model, X, folder):
         found = other.predict_topk(X, k=2)
         np.testing.assert_array_equal(found[0], labels)
         np.testing.assert_array_equal(found[1], scores)
-
-
-def threads(rng, folder):
-    """Predictions while another thread fits the same model: of the old one, or of the new one."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        X, model = rng.normal(size=(60, 8)), _model(rng)
-        if isinstance(model, LDGSClassifier):  # whose predict_topk reads its parts one by one
-            return
-        if "warm_start" in model.get_params():
-            model.set_params(warm_start=False)
-        labels = [np.array([f"{name} {c}" for c in np.arange(60) % 6]) for name in ("a", "b")]
-        answers = [clone(model).fit(X, y).predict(X).tolist() for y in labels]
-        model.fit(X, labels[0])
-        found, stop = [], threading.Event()
-
-        def ask():
-            while not stop.is_set():
-                found.append(model.predict(X).tolist())
-
-        thread = threading.Thread(target=ask)
-        thread.start()
-        try:
-            for i in range(6):
-                model.fit(X, labels[(i + 1) % 2])
-        finally:
-            stop.set()
-            thread.join()
-        if any(answer not in answers for answer in found):
-            raise AssertionError("an answer is of neither model")

@@ -314,3 +314,9 @@ def test_a_path_of_ten_penalties_costs_less_than_four_fits():
         assert (model.dual_gap_ <= model.tol).all()
     assert warm[0] == cold[0]
     assert sum(warm) < 4 * np.mean(cold)
+
+
+def test_partial_fit_says_what_there_is_instead():
+    assert not hasattr(PPDSparseClassifier(), "partial_fit")
+    with pytest.raises(AttributeError, match=r"has no partial_fit: .* add_labels"):
+        PPDSparseClassifier().partial_fit  # noqa: B018

@@ -3,6 +3,7 @@
 import os
 import random
 import signal
+import sys
 import threading
 from contextlib import contextmanager, suppress
 
@@ -10,7 +11,6 @@ import numpy as np
 import pytest
 
 from sklearn_xc import PPDSparseClassifier
-from sklearn_xc.base import _validation
 from sklearn_xc.persistence import _file
 from sklearn_xc.utils._interrupts import to_the_end
 from sklearn_xc.utils._locks import ForkSafeLock
@@ -57,24 +57,27 @@ def test_an_action_is_done_to_its_end():
     assert calls == [0, 1, 2, 3]
 
 
-def test_a_second_ctrl_c_while_a_fit_is_taken_back(monkeypatch):
+def test_a_second_ctrl_c_while_a_fit_is_taken_back():
+    """At the first call that is made there."""
     model = PPDSparseClassifier(random_state=0).fit(X, Y)
-    before, original, left = vars(model).copy(), _validation._restore, [3]
-
-    def restore(*arguments):
-        if left[0]:
-            left[0] -= 1
-            raise KeyboardInterrupt
-        original(*arguments)
+    before = vars(model).copy()
 
     def fail():
         with model._all_or_nothing():
             model.classes_ = None
+            sys.setprofile(interrupt)
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(_validation, "_restore", restore)
-    with pytest.raises(KeyboardInterrupt):
-        fail()
+    def interrupt(frame, event, _):
+        if event == "call" and frame.f_code.co_name == "to_the_end":
+            sys.setprofile(None)
+            raise KeyboardInterrupt
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            fail()
+    finally:
+        sys.setprofile(None)
     assert vars(model) == before
 
 

@@ -204,6 +204,15 @@ def test_warm_start_keeps_the_words_that_both_know(fitted):
 # --------------------------------------------------------------------------------------- lookups
 
 
+def test_a_word_is_looked_up_by_brackets(fitted):
+    np.testing.assert_array_equal(fitted["dog"], fitted.embeddings_[fitted.vocabulary_["dog"]])
+    assert "dog" in fitted
+    assert "no such word" not in fitted
+    assert 7 not in fitted
+    with pytest.raises(KeyError, match="'no such word' is not in vocabulary_"):
+        fitted["no such word"]
+
+
 def test_most_similar_is_the_cosine_of_centred_vectors(fitted):
     units = fitted.embeddings_ - fitted.embeddings_.mean(axis=0)
     units /= np.linalg.norm(units, axis=1, keepdims=True)
