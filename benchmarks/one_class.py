@@ -22,11 +22,13 @@ CLEAN = (
     "esco_occupations",
     "codespell_fix",
     "codespell_fix, 30 %",
+    "codespell_fix, 10 %",
     "tldr_commands",
     "tldr_commands, 10 %",
     "docstrings",
     "omniglot",
     "omniglot, 40 %",
+    "omniglot, 10 %",
 )
 OTHERS = "docstrings, standard library", "cooking_fasttext", "bibtex"
 SYSTEMS = {
