@@ -24,8 +24,8 @@ The names of the subjects are read as well as the documents, so that a subject i
 document has. ``method`` is one of
 
 * ``stack`` (default): TopKStackingClassifier, the most precise;
-* ``ppdsparse``: PPDSparseClassifier, with its parameters ``l1`` and ``l2``, in about a quarter of
-  the time;
+* ``ppdsparse``: PPDSparseClassifier, with its parameters ``l1`` and ``l2``, in a fifth to two
+  fifths of the time;
 * ``neighbors``: TopKNeighborsClassifier, which takes in documents and subjects at once.
 
 Besides these and Annif's ``limit``, parameters are ``min_df`` and ``ngram``, as of Annif's other

@@ -33,8 +33,8 @@ class LabelTextClassifier(Growth, SaveMixin, ClassifierMixin, MetaEstimatorMixin
     classifier : estimator, default=None
         A classifier whose `fit` takes `label_features`; None is
         ``TopKStackingClassifier(random_state=0)``, the most precise. It holds out rows and fits
-        each of its parts twice: ``PPDSparseClassifier(random_state=0)`` takes a quarter of the
-        time, :class:`TopKNeighborsClassifier` can take in rows and labels later.
+        each of its parts twice: ``PPDSparseClassifier(random_state=0)`` takes a fifth to two
+        fifths of the time, :class:`TopKNeighborsClassifier` can take in rows and labels later.
     vectorizer : transformer, default=None
         From texts to rows of numbers; None is ``TfidfVectorizer(sublinear_tf=True,
         dtype=np.float32)``. It learns the words of rows and label texts, so that a name whose
