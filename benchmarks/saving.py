@@ -24,7 +24,7 @@ from sklearn_xc import ImplicitSoftmaxRegressor, PPDSparseClassifier, load
 from sklearn_xc.base._labels import LabelEncoding
 from sklearn_xc.metrics import precision_at_k
 
-DATA_SETS = ["bibtex", "cooking_fasttext", "yso_finna_en_small"]
+DATA_SETS = ["bibtex", "cooking_fasttext", "yso_finna_en_small", "codespell_fix_chars"]
 FOLDER = _common.BUILD / "saving"
 THRESHOLDS = [0.02, 0.05, 0.1]
 ROW = 11  # features of a row of the large models, as in a title
@@ -34,7 +34,9 @@ LIMITS = {"open": 0.2, "row": 5.0}
 
 def main():
     parser = _runner.parser(__doc__, data=DATA_SETS, note=True)
-    parser.add_argument("--gigabytes", type=float, default=1.0, help="of each large model")
+    parser.add_argument(
+        "--gigabytes", type=float, default=1.0, help="of each large model; 0 for none"
+    )
     parser.add_argument("--opened", nargs=3, metavar=("FILE", "MODE", "ROWS"), help="internal")
     options = parser.parse_args()
     if options.opened:
@@ -42,7 +44,8 @@ def main():
         return
     FOLDER.mkdir(parents=True, exist_ok=True)
     if not options.report:
-        _runner.keep("saving", "large", "text", large_models(options.gigabytes))
+        if options.gigabytes:
+            _runner.keep("saving", "large", "text", large_models(options.gigabytes))
         for name in options.data:
             _runner.keep("saving", "size", name, precision_and_size(name))
     kept = _runner.kept("saving")

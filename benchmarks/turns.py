@@ -100,15 +100,17 @@ def behind():
             slower.append(key.split(",")[0])
         if found["mb"][0] > 2 * found["mb"][1]:
             larger.append(f"{key.split(',')[0]} ({found['mb'][0] / found['mb'][1]:.1f} times)")
+    slower, larger = (", ".join(names) or "none of these" for names in (slower, larger))
     return (
-        f"Slower than the second: {', '.join(slower) or 'none of these'}. More than twice its "
-        f"size: {', '.join(larger) or 'none of these'}."
+        f"Predictions with one thread. Slower than the second: {slower}. More than twice its "
+        f"size: {larger}."
     )
 
 
 def write_page():
     parts = [
         "# By turns",
+        behind(),
         _runner.source("turns"),
         "Medians and quartiles of the turns, and of the second system's time over the first's in "
         "each. Two threads, but one of `ppdsparse_1`.",
@@ -120,7 +122,6 @@ def write_page():
         "and, where it has such a form, reloaded for prediction only.",
         table("predictions"),
         "## Predictions with one thread",
-        behind(),
         "Microseconds of the processor, and the size of the saved model, ours as a file of `save`.",
         table("processor"),
     ]
