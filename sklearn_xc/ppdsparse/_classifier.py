@@ -69,7 +69,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         The paper found the squared hinge better (section 5.2). "smoothed_hinge" (the Huberised
         hinge, [2]_) is ``0.5 * m^2`` up to ``m = 1`` and ``m - 0.5`` beyond: a sample far on the
         wrong side weighs no more than with the hinge. It ranked labels no better than the squared
-        hinge on two data sets, with clean labels and with a fifth of them exchanged.
+        hinge on three data sets, nor with a fifth of the labels exchanged on two.
         "crammer_singer" is for 1-D y: it compares the score of a sample's own class with those of
         all others, the paper's equation 2, smoothed (see Notes). It ranks better where labels are
         clean, and takes up to three times as long on thirty thousand rows and ten times on a
