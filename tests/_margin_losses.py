@@ -4,14 +4,16 @@ import numpy as np
 
 VALUES = {
     "squared_hinge": lambda m: m**2 / 2,
+    "smoothed_hinge": lambda m: np.where(m < 1, m**2 / 2, m - 0.5),
     "hinge": lambda m: m,
 }
 # For C_i = 1: what a dual variable takes from the dual objective, and the most that it may be.
 TAKEN = {
     "squared_hinge": lambda a: a**2 / 2,
+    "smoothed_hinge": lambda a: a**2 / 2,
     "hinge": lambda a: 0 * a,
 }
-TOPS = {"squared_hinge": np.inf, "hinge": 1.0}
+TOPS = {"squared_hinge": np.inf, "smoothed_hinge": 1.0, "hinge": 1.0}
 LOSSES = list(VALUES)
 
 

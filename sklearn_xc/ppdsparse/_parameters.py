@@ -27,6 +27,7 @@ def _loss(ceiling: float, inverse: float) -> dict[str, float]:
 # The largest slope, and the inverse of the curvature below that.
 LOSSES = {
     "squared_hinge": _loss(math.inf, 1.0),
+    "smoothed_hinge": _loss(1.0, 1.0),
     "hinge": _loss(1.0, 0.0),
 }
 CONSTRAINTS = {

@@ -59,30 +59,31 @@ cdef inline bint is_bounded(const Loss *loss) noexcept nogil:
     return loss.ceiling < <float>1e30
 
 
-cdef inline void add_losses(
-    const Loss *loss, float weight, const float *scores, float *sums, int n
-) noexcept nogil:
-    """Add the losses of one negative in n classes, for its scores there, in units of `unit_of`.
+cdef enum Shape:  # for loops over vectors, one for each, since a choice within them is slow
+    LINE
+    PARABOLA
+    PARABOLA_AND_LINE
 
-    The branches are the same for all rows of a search; each loop is of as few vectors as there can
-    be.
-    """
-    cdef int c
-    cdef float margin, s, corner = loss.ceiling * loss.inverse
+
+cdef inline Shape shape_of(const Loss *loss) noexcept nogil:
     if not is_smooth(loss):
-        for c in range(n):
-            sums[c] += weight * max(1 + scores[c], <float>0)
-    elif not is_bounded(loss):
-        for c in range(n):
-            margin = max(1 + scores[c], <float>0)
-            sums[c] += weight * margin * margin
-    else:
-        for c in range(n):
-            margin = max(1 + scores[c], <float>0)
-            s = min(margin, corner)
-            sums[c] += weight * s * (2 * margin - s)
+        return LINE
+    return PARABOLA_AND_LINE if is_bounded(loss) else PARABOLA
+
+
+cdef inline float of_negative(
+    Shape shape, float corner, float weight, float score
+) noexcept nogil:
+    """Return the loss of a negative in units of `unit_of`; the margin at the corner is given."""
+    cdef float margin = max(1 + score, <float>0), s
+    if shape == LINE:
+        return weight * margin
+    if shape == PARABOLA:
+        return weight * margin * margin
+    s = min(margin, corner)
+    return weight * s * (2 * margin - s)
 
 
 cdef inline double unit_of(const Loss *loss) noexcept nogil:
-    """Return what a sum of `add_losses` is to be multiplied by."""
+    """Return what a sum of `of_negative` is to be multiplied by."""
     return 0.5 / loss.inverse if is_smooth(loss) else loss.ceiling

@@ -12,7 +12,9 @@ from libc.string cimport memcpy
 from sklearn_xc._kernels.common._common cimport dispatched, interrupted
 from sklearn_xc._kernels.common._rows cimport Row, Rows, row_at
 from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace, primal_value
-from sklearn_xc._kernels.ppdsparse._losses cimport Loss, add_losses, unit_of, value
+from sklearn_xc._kernels.ppdsparse._losses cimport (
+    LINE, PARABOLA, PARABOLA_AND_LINE, Loss, Shape, of_negative, shape_of, unit_of, value,
+)
 from sklearn_xc._kernels.ppdsparse._problem cimport Columns, Matrix, Problem
 from sklearn_xc._kernels.ppdsparse._types cimport CHUNK, IDLE, LANES, Lane, Settings
 
@@ -193,6 +195,8 @@ cdef dispatched sum_losses(
     cdef Py_ssize_t i, c, group, quad, end
     cdef float part[LANES]
     cdef float highest[LANES]
+    cdef float corner = loss.ceiling * loss.inverse
+    cdef Shape shape = shape_of(loss)
     for c in range(LANES):
         sums[c] = 0
     for group in range((n + GROUP - 1) // GROUP):
@@ -203,9 +207,24 @@ cdef dispatched sum_losses(
             for c in range(LANES):
                 highest[c] = FAR
             for i in range(quad * QUAD, end):
-                for c in range(LANES):
-                    highest[c] = max(highest[c], scores[i, c])
-                add_losses(loss, sample_weight[low + i], &scores[i, 0], part, LANES)
+                if shape == LINE:
+                    for c in range(LANES):
+                        highest[c] = max(highest[c], scores[i, c])
+                        part[c] += of_negative(
+                            LINE, corner, sample_weight[low + i], scores[i, c]
+                        )
+                elif shape == PARABOLA:
+                    for c in range(LANES):
+                        highest[c] = max(highest[c], scores[i, c])
+                        part[c] += of_negative(
+                            PARABOLA, corner, sample_weight[low + i], scores[i, c]
+                        )
+                else:
+                    for c in range(LANES):
+                        highest[c] = max(highest[c], scores[i, c])
+                        part[c] += of_negative(
+                            PARABOLA_AND_LINE, corner, sample_weight[low + i], scores[i, c]
+                        )
             hit[quad] = mask_above(highest, threshold) != 0
         for c in range(LANES):
             sums[c] += part[c]
