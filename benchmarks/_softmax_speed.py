@@ -16,8 +16,8 @@ from threadpoolctl import threadpool_limits
 
 import sklearn_xc.augment_reduce._train as augment_reduce
 from sklearn_xc import AugmentReduceClassifier
-from sklearn_xc.implicit_softmax._data import NONE, Data
-from sklearn_xc.implicit_softmax._solvers import Settings
+from sklearn_xc.implicit_softmax._data import NONE, SoftmaxData
+from sklearn_xc.implicit_softmax._solvers import SolverSettings
 from sklearn_xc.implicit_softmax._train import PUBLISHED_SIZES, solver_class
 from sklearn_xc.softmax._full_softmax import BATCH
 from sklearn_xc.utils._matrix import as_rows, normalise
@@ -78,7 +78,7 @@ def pass_of_augment_reduce(X, y, threads, n_passes=3, **options):
 def pass_of_solver(solver, X, y, n_classes, threads, n_passes=3, rate=0.1):
     """Seconds of a pass of a solver of ImplicitSoftmaxRegressor after the first, the best."""
     batch_size, n_sampled = PUBLISHED_SIZES[solver]
-    settings = Settings(
+    settings = SolverSettings(
         solver=solver,
         raman=False,
         batch_size=batch_size,
@@ -89,7 +89,7 @@ def pass_of_solver(solver, X, y, n_classes, threads, n_passes=3, rate=0.1):
         intercept=1.0,
         shuffle=True,
     )
-    rows = Data(as_rows(normalise(X)), y.astype(np.int32), NONE)
+    rows = SoftmaxData(as_rows(normalise(X)), y.astype(np.int32), NONE)
     stop = np.zeros(1, dtype=np.int32)
     worker = solver_class(settings)(rows, n_classes, settings, data.SEED, threads, stop).begin()
     return min(_common.timed(worker.epoch, i, rate)[0] for i in range(n_passes + 1))

@@ -194,8 +194,8 @@ def seconds_of(busy, function, *arguments):
 def time_of_steps(system, X, y, W, n_threads, busy):
     """Seconds a sample of steps, and of building indexes again; what the gradients miss."""
     from sklearn_xc.ldgs._candidate_gradients import Positives
-    from sklearn_xc.ldgs._steps import REBUILD_AFTER, Layout, Steps, Weights
-    from sklearn_xc.ldgs._train import Problem, first_state, settings_of
+    from sklearn_xc.ldgs._steps import REBUILD_AFTER, ColumnLayout, LDGSSteps, Weights
+    from sklearn_xc.ldgs._train import LDGSProblem, first_state, settings_of
     from sklearn_xc.utils._matrix import as_rows
     from sklearn_xc.utils._parallel import single_threaded_blas
 
@@ -207,11 +207,15 @@ def time_of_steps(system, X, y, W, n_threads, busy):
     )
     positives = Positives(np.arange(len(y) + 1, dtype=np.int64), y.astype(np.int32))
     rows = as_rows(X)
-    problem = Problem(rows, positives, None, np.zeros(len(y), dtype=bool), n_classes, False, True)
+    problem = LDGSProblem(
+        rows, positives, None, np.zeros(len(y), dtype=bool), n_classes, False, True
+    )
     settings = settings_of(model, first_state(model, rows, n_classes).plan, problem, len(X))
-    layout = Layout(X.shape[1], settings.n_chunks, "linear", True)
+    layout = ColumnLayout(X.shape[1], settings.n_chunks, "linear", True)
     weights = Weights(layout.weights(W, np.zeros(n_classes, np.float32)), None, True)
-    steps = Steps(rows, positives, None, np.arange(len(y)), weights, layout, settings, 0, n_threads)
+    steps = LDGSSteps(
+        rows, positives, None, np.arange(len(y)), weights, layout, settings, 0, n_threads
+    )
     rng, size = np.random.default_rng(0), settings.batch_size
     found = {"built": 0.0, "again": 0.0, "missed": 0.0}
     with single_threaded_blas():

@@ -41,7 +41,7 @@ from sklearn_xc.word_embedding._cooccurrence import (
     probability_kept,
 )
 from sklearn_xc.word_embedding._negative_sampling import negative_sampling
-from sklearn_xc.word_embedding._objective import Pairs, objective
+from sklearn_xc.word_embedding._objective import WordPairs, objective
 
 FOLDER = _common.BUILD / "words"
 BATCH = 256  # words a block where the objective is evaluated here
@@ -69,7 +69,7 @@ class Problem:
         stream = encoded(documents, self.number, kept, np.random.default_rng([SEED, 1]))
         self.counts = cooccurrences(stream, len(self.words), WINDOW)
         self.seconds = time.perf_counter() - start
-        self.pairs = Pairs(self.counts)
+        self.pairs = WordPairs(self.counts)
         self.n_tokens = sum(map(len, documents))
 
 

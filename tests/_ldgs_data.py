@@ -1,8 +1,8 @@
 """Small data for LDGS."""
 
-from sklearn_xc.ldgs._steps import Settings
+from sklearn_xc.ldgs._steps import StepSettings
 
-SETTINGS = Settings(
+SETTINGS = StepSettings(
     loss="margin",
     score="linear",
     gradient="decomposed",

@@ -4,7 +4,7 @@ import numpy as np
 
 from sklearn_xc._kernels.ldgs import _losses as kernel
 from sklearn_xc.ldgs._candidate_gradients import (
-    Candidates,
+    ComparedClasses,
     Positives,
     SetLoss,
     chunk_bounds,
@@ -43,7 +43,9 @@ class Problem:
         if retrieved is None:
             retrieved = self.everything(n_chunks)
         bounds = chunk_bounds(self.W.shape[1], n_chunks)
-        candidates = Candidates(retrieved, options.pop("drawn", None), options.pop("n_first", None))
+        candidates = ComparedClasses(
+            retrieved, options.pop("drawn", None), options.pop("n_first", None)
+        )
         terms = {name: options.pop(name) for name in SetLoss._fields if name in options}
         loss = SetLoss(loss, **terms)
         found = set_gradients(self.W, self.H, bounds, candidates, self.positives, loss, **options)

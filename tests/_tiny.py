@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from sklearn_xc.implicit_softmax._data import Data
-from sklearn_xc.implicit_softmax._solvers import Settings
+from sklearn_xc.implicit_softmax._data import SoftmaxData
+from sklearn_xc.implicit_softmax._solvers import SolverSettings
 from sklearn_xc.utils._matrix import as_rows
 
 NONE = np.empty(0, dtype=np.float32)
@@ -35,8 +35,8 @@ def settings(solver="implicit", **changes):
         "intercept": 1.0,
         "shuffle": True,
     }
-    return Settings(solver=solver, **{**options, **changes})
+    return SolverSettings(solver=solver, **{**options, **changes})
 
 
 def data_of(X, y, weight=NONE):
-    return Data(as_rows(X), y.astype(np.int32), weight)
+    return SoftmaxData(as_rows(X), y.astype(np.int32), weight)

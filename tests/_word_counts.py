@@ -82,7 +82,7 @@ class Recorder(skip_gram.SkipGram):
 def gradients(
     counts, U, V, sums=None, kind=context_sums.NamedSums, batch_size=16, n_threads=1, **changes
 ):
-    pairs = words.Pairs(counts)
+    pairs = words.WordPairs(counts)
     if sums is None:
         sums = kind(pairs, DIM, options(**changes), batch_size, 0, n_threads)
     recorder = Recorder(pairs, U.copy(), V.copy(), sums)

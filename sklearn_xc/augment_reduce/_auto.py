@@ -35,7 +35,7 @@ REFERENCE = 500
 
 
 @dataclass(frozen=True)
-class Settings:
+class PassSettings:
     """Settings of the passes of a fit, or of the one pass over a part."""
 
     model: str
@@ -193,7 +193,7 @@ def settings_of(model, bound, sizes, max_iter: int, part, **others):
             n_whole /= mean_weight(weight)
     if is_part:
         n_whole *= part
-    return Settings(
+    return PassSettings(
         model=model.model,
         bound=bound,
         batch_size=min(batch_size_of(model, is_part), n_samples),

@@ -265,7 +265,7 @@ def _all_classes(y, n_classes):
     return classes
 
 
-class AllClasses:
+class AllClassesSteps:
     """Softmax over all classes with the same steps and mini-batches; as `SampledSteps`."""
 
     def __init__(self, samples, W, b, averages, settings):
@@ -382,7 +382,7 @@ def train(model, rows, codes, sample_weight, weights, max_iter, progress, part=N
     if plain:
         steps = PlainSteps(samples, *weights, settings)
     else:
-        make_steps = AllClasses if bound == "exact" else SampledSteps
+        make_steps = AllClassesSteps if bound == "exact" else SampledSteps
         steps = make_steps(samples, *weights, averages, settings)
     result = run(steps, watched, settings, progress, coordinates)
     W, b = to_outside(result.W, result.b, coordinates)
@@ -396,7 +396,7 @@ def run(steps, watched, settings, progress, coordinates):
 
     Parameters
     ----------
-    steps : AllClasses, PlainSteps or SampledSteps
+    steps : AllClassesSteps, PlainSteps or SampledSteps
     watched : tuple of Watched and Watched or None
         Some samples that are trained on, and some that are held out.
     settings : Settings

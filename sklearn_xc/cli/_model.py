@@ -7,7 +7,7 @@ import time
 from contextlib import contextmanager, redirect_stdout
 from io import StringIO
 
-from ..datasets._text_rows import FORMATS, Columns
+from ..datasets._text_rows import FORMATS, TextColumns
 from ..persistence import load, read_notes
 from ..utils._unwrap import learner_of
 
@@ -26,7 +26,7 @@ def add_columns(command, labels=True):
     add("--no-quotes", dest="quotes", action="store_false", help="quotation marks are letters")
 
 
-def columns_of(options, notes: dict | None = None) -> Columns:
+def columns_of(options, notes: dict | None = None) -> TextColumns:
     """Return the columns that are given, and in their place those of training."""
     known = dict((notes or {}).get("columns") or {})
     given = {name: getattr(options, name, None) for name in ("text", "labels", "separator")}
@@ -36,7 +36,7 @@ def columns_of(options, notes: dict | None = None) -> Columns:
     known["header"] = options.header and known.get("header", True)
     known["quotes"] = options.quotes and known.get("quotes", True)
     known.setdefault("text", [])
-    return Columns(**known)
+    return TextColumns(**known)
 
 
 def opened(path: str, jobs: int | None = None):

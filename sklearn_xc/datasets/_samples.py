@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import MultiLabelBinarizer
 
-from ._text_rows import Columns, read
+from ._text_rows import TextColumns, read
 from ._xc_format import load_xc
 
 AT_ONCE = 1024  # samples that are predicted together
@@ -29,7 +29,7 @@ def batches(rows, size: int = AT_ONCE):
 def texts_of_labels(path: str) -> dict[str, list[str]]:
     """Return the texts of labels in a table with the columns label and text, one a line."""
     found = {}
-    for row in read(path, Columns(["text"], "label")):
+    for row in read(path, TextColumns(["text"], "label")):
         for label in row.labels:
             found.setdefault(label, []).append(row.text)
     return found
@@ -41,7 +41,7 @@ class TextSamples:
     Parameters
     ----------
     path : str
-    columns : Columns
+    columns : TextColumns
     seen : callable
         Called with the number of rows read so far, in the first pass.
     texts_of : dict
@@ -58,7 +58,7 @@ class TextSamples:
         Of the columns of the indicator, or all classes; the other is None.
     """
 
-    def __init__(self, path: str, columns: Columns, seen, texts_of=None):
+    def __init__(self, path: str, columns: TextColumns, seen, texts_of=None):
         self.texts_of = texts_of or {}
         self._path, self._columns = path, columns
         self.labels, self._hashes, self.n_empty = [], [], 0

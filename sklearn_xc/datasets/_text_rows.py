@@ -37,7 +37,7 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Columns:
+class TextColumns:
     """Where text and labels stand in a file; a model file remembers it."""
 
     text: list[str]
@@ -62,7 +62,7 @@ class Columns:
         return asdict(self)
 
 
-def format_of(path: str, columns: Columns) -> str:
+def format_of(path: str, columns: TextColumns) -> str:
     """Return the format of a file by its ending, or by its first line."""
     if columns.format is not None:
         return columns.format
@@ -86,7 +86,7 @@ def format_of(path: str, columns: Columns) -> str:
     return "libsvm" if first and all(":" in word for word in first[1:]) else "lines"
 
 
-def read(path: str, columns: Columns):
+def read(path: str, columns: TextColumns):
     """Yield the rows of a file of texts, one at a time; "-" is the standard input."""
     kind = format_of(path, columns)
     if kind == "parquet":

@@ -22,7 +22,7 @@ FEWEST_A_CLASS = 4
 FEWEST_VALIDATION = 250
 
 
-class Data(NamedTuple):
+class SoftmaxData(NamedTuple):
     """Samples to train on.
 
     Attributes
@@ -46,11 +46,11 @@ class Data(NamedTuple):
             return self
         weight = texts.weights_below(self.sample_weight(), len(self.y))
         rows, y = texts.below(self.rows), texts.labels_below(self.y)
-        return Data(rows, y, NONE if weight is None else weight, texts.n)
+        return SoftmaxData(rows, y, NONE if weight is None else weight, texts.n)
 
     def take(self, chosen):
         weight = self.weight[chosen] if self.weight.size else self.weight
-        return Data(self.rows.take(chosen), self.y[chosen], weight)
+        return SoftmaxData(self.rows.take(chosen), self.y[chosen], weight)
 
     def sample_weight(self):
         """Return the weights, None for weights of 1."""
@@ -239,7 +239,7 @@ class Data(NamedTuple):
 
         Returns
         -------
-        part : Data
+        part : SoftmaxData
         alpha : float, or ndarray (n_features,)
             For these.
         loss : callable

@@ -16,7 +16,7 @@ from ..utils._minibatches import in_parts, sorted_by_class
 from ..utils._random import stream as random_stream
 from ..utils._schedules import share_of_part
 from ..utils._waiting import Waiting
-from ._data import NONE, Data
+from ._data import NONE, SoftmaxData
 from ._settings import settings_of
 
 
@@ -35,7 +35,7 @@ def train_on_part(model, X, codes, sample_weight, first):
     X, codes, sample_weight, n_new, cold = with_waiting(model, X, codes, sample_weight, first)
     weight = NONE if sample_weight is None else sample_weight
     before, n_calls = None if cold else model._stream, 0 if first else model.n_iter_
-    data = Data(as_rows(X), codes, weight).full().shortened(before and before.typical)
+    data = SoftmaxData(as_rows(X), codes, weight).full().shortened(before and before.typical)
     solver = None if first else vars(model).get("solver_")
     settings = settings_of(model, data.entries_a_row(), solver)
     started = not cold

@@ -11,7 +11,7 @@ from ..softmax._base import BaseSoftmaxClassifier
 from ..softmax._coordinates import weights_inside, weights_outside
 from ..utils._callbacks import Progress, with_callbacks
 from ..utils._records import savable
-from ._data import NONE, Data
+from ._data import NONE, SoftmaxData
 from ._fitted import check_loaded
 from ._parameters import CONSTRAINTS, PUBLISHED
 from ._parts import train_on_part
@@ -347,7 +347,7 @@ default="auto"
             rows, codes, sample_weight, texts, start = validate_warm_start(
                 self, X, y, sample_weight, label_features, classes
             )
-            data = Data(rows, codes, NONE if sample_weight is None else sample_weight)
+            data = SoftmaxData(rows, codes, NONE if sample_weight is None else sample_weight)
             data = data.with_texts(texts).full().shortened()
             settings = settings_of(self, data.entries_a_row(), None)
             n_epochs = passes(self.max_iter, settings, len(data.visited()))

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..softmax._full_softmax import INTERCEPT, RIDGE
 from ..utils._convergence import warn_not_converged
-from ._solvers import Settings
+from ._solvers import SolverSettings
 from ._train import PUBLISHED_SIZES, WITH_RAMAN, chosen_solver
 
 
@@ -37,7 +37,7 @@ def settings_of(model, entries_a_row, before):
             f"sampling={model.sampling!r} is not for solver='exact', nor for solver='implicit' "
             "with mini-batches (batch_size or n_sampled_classes above 1)"
         )
-    return Settings(
+    return SolverSettings(
         solver=solver,
         raman=model.formulation == "raman",
         batch_size=n,

@@ -5,13 +5,13 @@ import numpy as np
 from ..utils._coordinates import Coordinates
 from ..utils._records import is_a, is_array, is_not_negative, record
 from ..utils._rows import ALREADY, FULL
-from ..utils._sizes_seen import Columns, Lengths
+from ..utils._sizes_seen import ColumnsSeen, Lengths
 
 
 @record(
     lengths=is_a(Lengths),
     distances=is_a(Lengths),
-    columns=is_a(Columns),
+    columns=is_a(ColumnsSeen),
     n_near=is_not_negative,
     near=is_array(np.float64),
     n_nonzero=is_not_negative,
@@ -25,7 +25,7 @@ class Sizes:
     lengths : Lengths
     distances : Lengths
         Of dense rows, from `near`.
-    columns : Columns
+    columns : ColumnsSeen
         Of dense rows.
     n_near : float
     near : ndarray of float64 (n_features,), or of size 0
@@ -35,7 +35,7 @@ class Sizes:
     """
 
     def __init__(self):
-        self.lengths, self.distances, self.columns = Lengths(), Lengths(), Columns()
+        self.lengths, self.distances, self.columns = Lengths(), Lengths(), ColumnsSeen()
         self.n_near = self.n_nonzero = self.n_entries = 0.0
         self.near = np.zeros(0)
 

@@ -33,7 +33,7 @@ class DivergenceError(ArithmeticError):
 
 
 @dataclass(frozen=True)
-class Settings:
+class SolverSettings:
     """Settings of a solver (see the parameters of ImplicitSoftmaxRegressor).
 
     `alpha` is that of the whole objective, and `whole` says of what the samples at hand are a part;
@@ -59,7 +59,7 @@ class Solver:
     ----------
     data : Data
     n_classes : int
-    settings : Settings
+    settings : SolverSettings
     seed : int
     n_threads : int
         Does not change the results.

@@ -98,7 +98,7 @@ class SetLoss(NamedTuple):
     zero_rest: bool = False
 
 
-class Candidates(NamedTuple):
+class ComparedClasses(NamedTuple):
     """The classes that samples are compared with beside their own.
 
     Attributes
@@ -144,7 +144,7 @@ def set_gradients(
         Weights, and embeddings of the samples: the scores are H @ W.T.
     bounds : ndarray of int32 (n_chunks + 1,)
         From :func:`chunk_bounds`.
-    candidates : Candidates
+    candidates : ComparedClasses
     positives : Positives
     loss : SetLoss
     wants_left_out : bool, default=False

@@ -19,7 +19,7 @@ from ._parameters import CONSTRAINTS, PUBLISHED, SEARCH_PARAMS
 from ._partial_fit import partial_fit
 from ._prediction import embedded, has_probabilities
 from ._scores import EmbeddedScores
-from ._train import Problem, first_state, fit_ldgs, require_weights, without_far_rows
+from ._train import LDGSProblem, first_state, fit_ldgs, require_weights, without_far_rows
 
 
 @savable
@@ -373,7 +373,7 @@ class LDGSClassifier(
             rng = check_random_state(self.random_state)
             positives = positives_of(Y, self._encoding)
             held_out = held_out_of(self, positives, sample_weight, rng, texts.n)
-            problem = Problem.of(self, rows, positives, sample_weight, held_out, texts.n)
+            problem = LDGSProblem.of(self, rows, positives, sample_weight, held_out, texts.n)
             n_passes = passes(
                 self, state.plan.form, len(problem.visited()), len(self.classes_) * rows.shape[1]
             )

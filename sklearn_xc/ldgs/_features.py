@@ -13,7 +13,7 @@ from ..utils._memory_limit import require_memory
 from ._candidate_gradients import scratch_places
 from ._layers import NO_NORMS
 from ._ridge import Ridge
-from ._steps import WORTH_THREADS, Steps
+from ._steps import WORTH_THREADS, LDGSSteps
 
 
 class FeatureWeights:
@@ -41,7 +41,7 @@ class FeatureWeights:
         self.squares_W, self.squares_U = squares
 
 
-class FeatureSteps(Steps):
+class FeatureSteps(LDGSSteps):
     """Passes with exact gradients over sparse rows that change `FeatureWeights` in place."""
 
     @property

@@ -10,7 +10,7 @@ from ._candidate_gradients import chunk_bounds
 NO_NORMS = np.empty(0, dtype=np.int32)
 
 
-class Settings(NamedTuple):
+class StepSettings(NamedTuple):
     """The parameters of the steps, as in the estimator, with their "auto" values settled."""
 
     loss: str
@@ -37,7 +37,7 @@ class Settings(NamedTuple):
     query_threshold: float | None = None
 
 
-class Layout:
+class ColumnLayout:
     """The columns of embeddings while they are trained: each chunk ends with one more.
 
     With linear scores the last column of a chunk holds its part of the intercept; with squared
@@ -133,7 +133,7 @@ class Weights:
         self.squares_W, self.squares_U = squares
 
 
-class Lists(NamedTuple):
+class EntryLists(NamedTuple):
     """The entries of the samples of a mini-batch; see `_kernels/ldgs/_row_updates.pyx`."""
 
     ids: np.ndarray

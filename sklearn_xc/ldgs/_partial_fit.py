@@ -13,7 +13,7 @@ from ..utils._waiting import Waiting, keep_beginning, take_back, with_beginning
 from ._candidate_gradients import Positives
 from ._data import chosen, in_runs, of_weight, validated_part
 from ._fitted import keep, keep_weights, put_back, start_of, state_of, tables_of
-from ._train import Problem, first_state, fit_ldgs, having_seen, state_of_part, without_far_rows
+from ._train import LDGSProblem, first_state, fit_ldgs, having_seen, state_of_part, without_far_rows
 
 
 def partial_fit(self, X, y, classes=None, sample_weight=None, label_features=None):
@@ -70,7 +70,7 @@ def partial_fit(self, X, y, classes=None, sample_weight=None, label_features=Non
 def problem_of(model, samples, some):
     """Return the problem of some samples, as a part."""
     X, *others = chosen(samples, some)
-    return Problem.of(model, as_rows(X), *others)
+    return LDGSProblem.of(model, as_rows(X), *others)
 
 
 def train_on_part(model, X, positives, sample_weight, first):

@@ -25,7 +25,7 @@ class Unchanged:
         return W, b, U
 
 
-class PlainSteps:
+class LDGSPlainSteps:
     """Passes over all samples of a fit; as `_steps.Steps`.
 
     Parameters

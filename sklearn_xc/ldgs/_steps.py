@@ -10,18 +10,18 @@ from ..utils._memory_limit import memory_limit, require_memory
 from ..utils._random import stream
 from ..utils._schedules import share_of_rate
 from ._candidate_gradients import (
-    Candidates,
     ChunkIndexes,
+    ComparedClasses,
     Positives,
     SetLoss,
     scratch_places,
     set_gradients,
 )
 from ._int8_rows import ByteRows
-from ._layers import NO_NORMS, Layout, Lists, Settings, Weights
+from ._layers import NO_NORMS, ColumnLayout, EntryLists, StepSettings, Weights
 from ._ridge import Ridge
 
-__all__ = ["Layout", "Settings", "Steps", "Weights"]
+__all__ = ["ColumnLayout", "LDGSSteps", "StepSettings", "Weights"]
 
 QUERIES = 256  # embeddings that an index is measured with when it is built
 # Indexes are built again when the multiply-adds of the steps since then are so many times those of
@@ -37,7 +37,7 @@ WORTH_THREADS = 500_000  # multiply-adds, so that waiting for threads does not s
 MEMORY_OF_CONCENTRATION = 0.9  # of the running mean, for a mini-batch
 
 
-class Steps:
+class LDGSSteps:
     """Passes over samples that change weights in place.
 
     Parameters
@@ -49,8 +49,8 @@ class Steps:
     visited : ndarray of int
         The samples to train on.
     weights : Weights
-    layout : Layout
-    settings : Settings
+    layout : ColumnLayout
+    settings : StepSettings
     seed : int
     n_threads : int
     searching : bool, default=False
@@ -197,7 +197,7 @@ class Steps:
             found = self.approximate(H, positives, rng)
             losses, n_scored = found.losses, int(found.n_scored.sum())
             of_H = self.back_and_step(
-                H, Lists(found.ids.ravel(), found.values.ravel(), *found.spans()), share, rate
+                H, EntryLists(found.ids.ravel(), found.values.ravel(), *found.spans()), share, rate
             )
         if self.weights.U is not None:
             of_E = self.layout.of_embeddings(of_H)
@@ -259,7 +259,9 @@ class Steps:
     def lists_of(self, batch):
         rows = self.rows
         begin = rows.indptr[batch]
-        return Lists(rows.indices, rows.data, begin, rows.indptr[batch + 1] - begin, rows.dense)
+        return EntryLists(
+            rows.indices, rows.data, begin, rows.indptr[batch + 1] - begin, rows.dense
+        )
 
     def embed(self, batch):
         """Return embeddings of samples, (n, n_columns), with room for the last column of each
@@ -322,7 +324,7 @@ class Steps:
             gradient, losses, scratch, self.n_threads,
         )  # fmt: skip
         begin = np.arange(n, dtype=np.int64) * ids.shape[1]
-        lists = Lists(ids.ravel(), gradient.ravel(), begin, counts)
+        lists = EntryLists(ids.ravel(), gradient.ravel(), begin, counts)
         return losses, self.back_and_step(H, lists, share, rate)
 
     def back_and_step(self, H, lists, share, rate):
@@ -367,9 +369,9 @@ class Steps:
             n = s.query_size * (s.n_chunks if s.gradient == "decomposed" else 1)
             drawn = self.draw(len(H), n, rng)
             if weighs:
-                candidates = Candidates(drawn[:, None, :0], drawn)
+                candidates = ComparedClasses(drawn[:, None, :0], drawn)
             else:
-                candidates = Candidates(drawn[:, None])
+                candidates = ComparedClasses(drawn[:, None])
             found = self.gradients(H, positives, candidates, 0, False)
             if s.gradient != "sampled":
                 self.watch_warmup(found, positives)
@@ -385,7 +387,7 @@ class Steps:
             retrieved = self.indexes.beyond(self.weights.W, H, n_first, s.query_threshold)
             widens, n_first = False, None
         drawn = self.draw(len(H), s.query_size, rng) if weighs else None
-        candidates = Candidates(retrieved, drawn, n_first)
+        candidates = ComparedClasses(retrieved, drawn, n_first)
         found = self.gradients(H, positives, candidates, s.n_message_passes, widens)
         self.work_since += int(found.n_scored.sum()) * self.layout.n_columns
         return found

@@ -16,16 +16,16 @@ from ..utils._waiting import BEGINNING
 from ._auto import MOSTLY_ZEROS, PRIOR, Plan, make_plan, passes, query_size_of, rate_of
 from ._candidate_gradients import Positives
 from ._features import FeatureSteps, FeatureWeights
-from ._layers import Layout, Settings, Weights
-from ._plain_steps import PlainSteps, Unchanged
+from ._layers import ColumnLayout, StepSettings, Weights
+from ._plain_steps import LDGSPlainSteps, Unchanged
 from ._prediction import N_VALIDATION, best_threshold, precision_at_1
-from ._steps import Steps
+from ._steps import LDGSSteps
 from ._units import Change, Units
 
 ENTRIES_AT_ONCE = 2**20
 
 
-class Problem(NamedTuple):
+class LDGSProblem(NamedTuple):
     """Data of one call of fit or partial_fit.
 
     Attributes
@@ -182,7 +182,7 @@ class State(NamedTuple):
     n_threshold: int = 0
 
 
-class Outcome(NamedTuple):
+class LDGSOutcome(NamedTuple):
     """Result of training.
 
     Attributes
@@ -280,7 +280,7 @@ def fit_ldgs(problem, params, state, start, *, n_passes, n_before, seed, n_threa
 
     Parameters
     ----------
-    problem : Problem
+    problem : LDGSProblem
     params : LDGSClassifier
         Whose parameters are read, and nothing else.
     state : State
@@ -292,14 +292,14 @@ def fit_ldgs(problem, params, state, start, *, n_passes, n_before, seed, n_threa
 
     Returns
     -------
-    outcome : Outcome
+    outcome : LDGSOutcome
     """
     if start is not None:
         require_same_layer(params.hidden_dim, start, state.plan)
     if state.plan.plain:
         require_weights(None, problem.n_classes, *[problem.rows.shape[1]] * 2)
         state, change = having_seen(state, problem), Unchanged()
-        steps = PlainSteps(problem, start, params, state.plan, n_passes, seed, n_threads)
+        steps = LDGSPlainSteps(problem, start, params, state.plan, n_passes, seed, n_threads)
         alpha = RIDGE / len(steps.visited) if params.alpha == "auto" else params.alpha
     else:
         state, steps, change, alpha = _prepare(problem, params, state, start, seed, n_threads)
@@ -352,7 +352,7 @@ def fit_ldgs(problem, params, state, start, *, n_passes, n_before, seed, n_threa
     )
     w, n_scored = steps.weights, steps.n_scored / max(1, steps.n_visited)
     squares = w.squares_W, w.squares_U
-    return Outcome(found, squares, state, alpha, curve, scores, n_scored, stop)
+    return LDGSOutcome(found, squares, state, alpha, curve, scores, n_scored, stop)
 
 
 def _prepare(problem, params, state, start, seed, n_threads):
@@ -376,7 +376,7 @@ def _prepare(problem, params, state, start, seed, n_threads):
         strengths = change.strengths(alpha)
     settings = settings_of(params, plan, problem, n_seen, seen)
     dim = plan.hidden_dim if hidden else n_features
-    layout = Layout(dim, settings.n_chunks, params.similarity, settings.fit_intercept)
+    layout = ColumnLayout(dim, settings.n_chunks, params.similarity, settings.fit_intercept)
     require_weights(plan.hidden_dim, problem.n_classes, n_features, layout.n_columns)
     shape = problem.n_classes, n_features
     weights = _initial(start, plan, layout, shape, seed, change, params.solver != "sgd")
@@ -384,7 +384,7 @@ def _prepare(problem, params, state, start, seed, n_threads):
     if weight is not None and not problem.whole:
         mean_weight = seen.weight_of_visits / max(1, seen.n_visits)
     inside = problem.in_units(change)
-    make = FeatureSteps if plan.form == "features" else Steps
+    make = FeatureSteps if plan.form == "features" else LDGSSteps
     steps = make(
         inside.rows,
         problem.positives,
@@ -418,7 +418,7 @@ def settings_of(params, plan, problem, n_samples, seen):
     n_centroids = of_search["n_centroids"]
     if n_centroids is None:
         n_centroids = max(1, round(np.sqrt(n_classes)))
-    return Settings(
+    return StepSettings(
         loss=params.loss,
         score=params.similarity,
         gradient=gradient,

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..utils._convergence import number_of_passes
 from ..utils._rows_seen import RowsSeen
-from ._train import Settings
+from ._train import MarginSettings
 
 # The settings of the paper, but for `max_iter`, there 25 to 80 batches by data set. Its rate is
 # that of a sample's step, not divided by the size of the batch.
@@ -95,7 +95,7 @@ def settings_of(model, seen: DataSeen, bias: float):
 
     Returns
     -------
-    settings : Settings
+    settings : MarginSettings
     reported : tuple of float
         alpha, eta0 and eta_step.
     """
@@ -111,7 +111,7 @@ def settings_of(model, seen: DataSeen, bias: float):
             eta0 *= batch_size
     if eta_step == "auto":
         eta_step = alpha * eta0
-    settings = Settings(
+    settings = MarginSettings(
         penalty=model.penalty,
         alpha=float(alpha * by_now),
         rho=float(model.rho),

@@ -13,13 +13,13 @@ from ..calibration._mixin import CalibratedMixin
 from ..utils._callbacks import Progress, with_callbacks
 from ..utils._records import savable
 from ._auto import PUBLISHED, DataSeen, bias_of, passes_of, settings_of
-from ._data import Data
+from ._data import MemoirData
 from ._fitted import check_loaded, warn_if_still_rising
 from ._growing_weights import of_length_one, outside
 from ._parameters import CONSTRAINTS, SEARCH_PARAMS
 from ._partial_fit import train_on_part
 from ._seen import begin, factors_of_texts, take_in, with_weight_of_classes
-from ._train import Problem, SearchSettings, fit_memoir, require_lists_of_features
+from ._train import MemoirProblem, SearchSettings, fit_memoir, require_lists_of_features
 
 
 @savable
@@ -339,7 +339,7 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
                 self._calibrate(rows.matrix(), y, sample_weight, label_features, classes)
             rng = check_random_state(self.random_state)
             weight = with_weight_of_classes(self, codes, sample_weight, first=True)
-            data, kept_apart = Data(rows, codes, weight).split(self, rng, sample_weight)
+            data, kept_apart = MemoirData(rows, codes, weight).split(self, rng, sample_weight)
             data = data.with_texts(texts, factors_of_texts(self))
             start = begin(self, start)
             if start is None:
@@ -349,7 +349,7 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
             n_passes = passes_of(self, len(data.codes))
             progress.start(n_passes, "pass", lambda twin, weights: twin._set_model(weights.save()))
             outcome = fit_memoir(
-                Problem(data.rows, data.codes, weight, len(self.classes_), mean_weight),
+                MemoirProblem(data.rows, data.codes, weight, len(self.classes_), mean_weight),
                 *self._settings(),
                 start,
                 n_passes=n_passes,

@@ -12,7 +12,7 @@ from ..utils._coordinates import Coordinates
 from ..utils._rows import Rows
 
 
-class Data(NamedTuple):
+class MemoirData(NamedTuple):
     """Samples, their classes and their weights, which are of size 0, or None, for 1.
 
     Attributes
@@ -30,7 +30,7 @@ class Data(NamedTuple):
         weight = self.weight
         if weight is not None and weight.size:
             weight = weight[chosen]
-        return Data(self.rows.take(chosen), self.codes[chosen], weight)
+        return MemoirData(self.rows.take(chosen), self.codes[chosen], weight)
 
     def counted(self):
         """Return the samples without those of weight zero, which are nowhere."""
@@ -45,7 +45,7 @@ class Data(NamedTuple):
         weight = self.weight if self.weight.size else None
         weight = texts.weights_below(weight, len(self.codes), factors)
         weight = np.empty(0, np.float32) if weight is None else weight
-        return Data(texts.below(self.rows), texts.labels_below(self.codes), weight)
+        return MemoirData(texts.below(self.rows), texts.labels_below(self.codes), weight)
 
     def split(self, model, rng, sample_weight):
         """Return the samples to train on and those kept apart for early stopping, or None.

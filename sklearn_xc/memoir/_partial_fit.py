@@ -5,9 +5,9 @@ from sklearn.utils import check_random_state
 from ..utils._matrix import as_rows
 from ..utils._minibatches import sorted_by_class
 from ..utils._random import stream
-from ._data import Data
+from ._data import MemoirData
 from ._seen import begin, mean_weight_of, take_in, with_weight_of_classes
-from ._train import Problem, fit_memoir
+from ._train import MemoirProblem, fit_memoir
 
 
 def train_on_part(self, X, codes, sample_weight, first):
@@ -24,7 +24,7 @@ def train_on_part(self, X, codes, sample_weight, first):
     self._refuse_calibration()
     n_before, n_calls = 0 if first else self.n_iter_, vars(self).get("n_iter_", 0)
     weight = with_weight_of_classes(self, codes, sample_weight, first)
-    data = Data(as_rows(X), codes, weight).counted()
+    data = MemoirData(as_rows(X), codes, weight).counted()
     seed = check_random_state(self.random_state).randint(2**31)
     seed = int(stream(seed, "part", n_before).integers(2**31))
     start = begin(self, None) if first else self._saved
@@ -36,7 +36,7 @@ def train_on_part(self, X, codes, sample_weight, first):
         start = start.in_weights_of(before / mean_weight)
     # In the order given, so that parts of a stream do what the whole would do.
     known = mean_weight, self._n_visited, sorted_by_class(data.codes)
-    problem = Problem(data.rows, data.codes, weight, len(self.classes_), *known)
+    problem = MemoirProblem(data.rows, data.codes, weight, len(self.classes_), *known)
     outcome = fit_memoir(
         problem,
         *self._settings(),

@@ -16,7 +16,7 @@ BYTES_OF_A_FEATURE = 32  # that no class uses
 
 
 @dataclass(frozen=True)
-class Problem:
+class MemoirProblem:
     """The data of a call, in the coordinates of the fit.
 
     Attributes
@@ -43,7 +43,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Settings:
+class MarginSettings:
     """The parameters of the passes, as in the estimator, without "auto"."""
 
     penalty: str
@@ -70,7 +70,7 @@ class SearchSettings:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class MemoirOutcome:
     """Result of the passes.
 
     Attributes
@@ -107,8 +107,8 @@ def require_lists_of_features(n_classes, n_features):
 
 
 def fit_memoir(
-    problem: Problem,
-    settings: Settings,
+    problem: MemoirProblem,
+    settings: MarginSettings,
     search_settings: SearchSettings,
     start,
     *,
@@ -117,7 +117,7 @@ def fit_memoir(
     n_jobs,
     progress,
     validate=None,
-) -> Outcome:
+) -> MemoirOutcome:
     """Make passes over the samples.
 
     Parameters
@@ -134,7 +134,7 @@ def fit_memoir(
     weights = GrowingWeights(
         problem.n_classes, n_features, settings.average, start, problem.rows.dense
     )
-    steps = Steps(problem, weights, settings, seed)
+    steps = MemoirSteps(problem, weights, settings, seed)
     search = make_search(
         problem.rows,
         problem.codes,
@@ -146,7 +146,7 @@ def fit_memoir(
     )
     steps.search = search
     losses, scores, stopped = run_passes(steps, n_passes, progress, validate)
-    return Outcome(
+    return MemoirOutcome(
         weights.save(),
         losses,
         scores,
@@ -182,14 +182,14 @@ def run_passes(steps, n_passes, progress, validate):
     return losses, scores, stopped
 
 
-class Steps:
+class MemoirSteps:
     """Passes over samples that change weights in place.
 
     Parameters
     ----------
-    problem : Problem
+    problem : MemoirProblem
     weights : GrowingWeights
-    settings : Settings
+    settings : MarginSettings
     seed : int
 
     Attributes

@@ -16,12 +16,14 @@ from ..utils._available import available_if
 from ..utils._records import is_a, is_labels, is_text, require_attributes, savable
 from ._kept_texts import KeptTexts
 from ._label_forms import LISTS, read_targets
-from ._label_text_growth import Growth, has
+from ._label_text_growth import TextGrowth, has
 from ._vectorizing import as_label_features, fitted_vectorizer, read_label_texts, read_rows
 
 
 @savable
-class LabelTextClassifier(Growth, SaveMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class LabelTextClassifier(
+    TextGrowth, SaveMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator
+):
     """Text in, names out: a classifier that reads what labels are called.
 
     Names, synonyms and descriptions of labels go through the vectorizer of the rows, and on to the

@@ -29,7 +29,7 @@ def has(method):
     return check
 
 
-class Growth:
+class TextGrowth:
     """Mixin of ``partial_fit`` and ``add_labels``."""
 
     @available_if(has("partial_fit"))

@@ -26,7 +26,7 @@ from ..utils._records import (
 from ..utils._unwrap import find_inner
 from ._base import FOLDS
 from ._by_response import RESPONSES, BaseThresholdWrapper
-from ._threshold_search import Pairs, global_threshold, label_thresholds
+from ._threshold_search import ScoredPairs, global_threshold, label_thresholds
 
 MOST_LABELS = 100  # looked at without max_labels
 
@@ -364,7 +364,7 @@ def _pairs(labels, codes, held_out, samples):
         n_labels = len(labels.classes)
     sample, place = np.nonzero((codes >= 0) & (held_out.scores > NO_SCORE))
     weight = held_out.weight
-    return Pairs(
+    return ScoredPairs(
         score=held_out.scores[sample, place].astype(np.float64),
         hit=held_out.hits[sample, place],
         sample=sample,

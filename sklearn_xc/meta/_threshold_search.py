@@ -13,7 +13,7 @@ import numpy as np
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class ScoredPairs:
     """Held-out scores to choose thresholds on.
 
     Attributes
@@ -47,7 +47,7 @@ class Pairs:
         return self.take(np.argsort(-self.score, kind="stable"))
 
 
-def global_threshold(metric, pairs: Pairs, beta: float = 1.0):
+def global_threshold(metric, pairs: ScoredPairs, beta: float = 1.0):
     """Return the one threshold that is best for all labels.
 
     Parameters
@@ -86,7 +86,7 @@ def measure_curve(metric, pairs, beta):
     return np.cumsum(steps * weight) / pairs.weight.sum()
 
 
-def label_thresholds(metric, pairs: Pairs, beta: float = 1.0, min_positives: int = 5):
+def label_thresholds(metric, pairs: ScoredPairs, beta: float = 1.0, min_positives: int = 5):
     """Return the thresholds, one a label, that are best together.
 
     The macro average is a sum over labels, each of which has its own best threshold. The micro

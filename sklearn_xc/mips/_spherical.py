@@ -20,7 +20,7 @@ WORTH_THREADS = 2_000_000  # multiply-adds, so that waiting for threads does not
 NAMED = 32  # candidates a list that was read, where sketches only estimate the scores
 
 
-class Lists:
+class CentroidLists:
     """Rows by the nearest of trained centroids.
 
     Parameters
@@ -296,7 +296,7 @@ class SphericalIndex(ApproximateIndex):
         return min(n_rows, self.n_clusters)
 
     def _train(self, rows, mapping):
-        return Lists(rows, self._clusters_for(len(rows)), self._seed, self._n_threads())
+        return CentroidLists(rows, self._clusters_for(len(rows)), self._seed, self._n_threads())
 
     def _efforts(self, n_rows):
         n_clusters = self._clusters_for(n_rows)

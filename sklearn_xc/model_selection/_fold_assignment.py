@@ -43,7 +43,7 @@ def label_pattern(y):
     return encoding.classes_, Y
 
 
-class Problem(NamedTuple):
+class FoldProblem(NamedTuple):
     """Rows to be placed, as the kernels take them (see `_kernels/model_selection/_folds.pyx`).
 
     Attributes
@@ -96,7 +96,7 @@ def make_problem(Y, closed, pin_singletons, rng):
     Y = Y[rows]
     frequency = np.bincount(Y.indices, minlength=Y.shape[1])
     by_label = Y.tocsc()
-    return Problem(
+    return FoldProblem(
         rows,
         Y.indptr.astype(np.int64),
         _at_least_one(Y.indices),
@@ -157,7 +157,7 @@ def place_by_shares(problem, sizes, seed, shares=None):
     return part, counts
 
 
-def keep_labels(problem: Problem, part, counts, seed: int, pin):
+def keep_labels(problem: FoldProblem, part, counts, seed: int, pin):
     """Exchange rows until every label that is needed is in every training part.
 
     Where no way is found, rows are taken out of the test parts if `pin`, and otherwise labels

@@ -10,14 +10,14 @@ from ..metrics._gains import ndcg_of_rows
 from ..utils._rows import Rows
 from ._row_labels import RowLabels
 from ._row_parts import RowParts
-from ._scorer import Settings, factors_of, scratch_of, voters_of
+from ._scorer import VoteSettings, factors_of, scratch_of, voters_of
 from ._texts import no_pairs
 
 N_TUNING = 3000  # rows that are left out, one after the other
 CUT = 5  # of the measure, nDCG
 FEW_COPIES, ROWS_WITH_MANY = 8, 64
-DEFAULTS = Settings(n_neighbors=100, power=3.0, frequency_power=0.0, text_weight=1.0)
-GRID = Settings(
+DEFAULTS = VoteSettings(n_neighbors=100, power=3.0, frequency_power=0.0, text_weight=1.0)
+GRID = VoteSettings(
     n_neighbors=(5, 10, 30, 100, 200),
     power=(1.0, 1.5, 2.0, 3.0, 4.0, 6.0),
     frequency_power=(0.0, 0.1, 0.25, 0.5),
@@ -35,7 +35,7 @@ ROUNDS = 3
 TOLERANCE = 1e-3  # of nDCG: fewer neighbours are taken where they lose no more than that
 
 
-def chosen_settings(given: dict, trial) -> Settings:
+def chosen_settings(given: dict, trial) -> VoteSettings:
     """Return the settings with the highest value, by a search along one pair after the other.
 
     Of those that come close the ones with the fewest neighbours, which are found sooner.
@@ -110,7 +110,7 @@ class LeaveOneOut:
             return None
         return cls(rows, parts, labels, frequencies, texts, *more)
 
-    def value(self, settings: Settings) -> float:
+    def value(self, settings: VoteSettings) -> float:
         """Return the mean nDCG@5 of the rows left out."""
         n_queries = len(self._ids)
         factors = factors_of(self._frequencies, settings.frequency_power)

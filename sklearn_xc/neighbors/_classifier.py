@@ -16,20 +16,22 @@ from ..utils._memory_limit import require_memory
 from ..utils._records import savable
 from ..utils._rows import Rows
 from ._auto import GRID, LeaveOneOut, chosen_settings
-from ._growth import Growth
+from ._growth import NeighborsGrowth
 from ._input import indicator_of, without_rows
 from ._parameters import CONSTRAINTS, check_loaded
-from ._predictions import Predictions
+from ._predictions import NeighborsPredictions
 from ._row_labels import RowLabels
 from ._row_parts import RowParts, unit_rows
-from ._scorer import LabelScorer, Settings
+from ._scorer import LabelScorer, VoteSettings
 from ._texts import LabelTexts
 
 BYTES_OF_AN_ENTRY = 16  # of X, at most: its list, and what is beside it while lists are made
 
 
 @savable
-class TopKNeighborsClassifier(Growth, Predictions, SaveMixin, ClassifierMixin, BaseEstimator):
+class TopKNeighborsClassifier(
+    NeighborsGrowth, NeighborsPredictions, SaveMixin, ClassifierMixin, BaseEstimator
+):
     """Labels of the nearest training rows, and labels whose texts are like the row.
 
     All rows are divided by their lengths; the similarity s of two is their inner product. The score
@@ -202,7 +204,7 @@ class TopKNeighborsClassifier(Growth, Predictions, SaveMixin, ClassifierMixin, B
             If the rows would exceed the limit on memory.
         """
         with self._all_or_nothing():
-            given = {name: getattr(self, name) for name in Settings._fields}
+            given = {name: getattr(self, name) for name in VoteSettings._fields}
             if X is None:
                 self._fit_texts(y, sample_weight, label_features, classes, given)
             else:
@@ -313,7 +315,7 @@ class TopKNeighborsClassifier(Growth, Predictions, SaveMixin, ClassifierMixin, B
         self.frequency_power_ = float(settings.frequency_power)
 
     def _settings(self):
-        return Settings(*(getattr(self, f"{name}_") for name in Settings._fields))
+        return VoteSettings(*(getattr(self, f"{name}_") for name in VoteSettings._fields))
 
     def _require_rows(self, rows):
         if self.index == "hnsw" and not rows.dense:

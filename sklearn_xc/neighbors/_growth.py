@@ -15,11 +15,11 @@ from ..utils._label_places import check_names
 from ._auto import DEFAULTS
 from ._input import grown_classes, indicator_of, wider_encoding
 from ._row_parts import unit_rows
-from ._scorer import Settings
+from ._scorer import VoteSettings
 from ._texts import LabelTexts
 
 
-class Growth:
+class NeighborsGrowth:
     """Mixin of ``partial_fit`` and ``add_labels``."""
 
     def partial_fit(self, X, y, classes=None, sample_weight=None, label_features=None):
@@ -54,7 +54,7 @@ class Growth:
         """
         with self._all_or_nothing():
             if not self.__sklearn_is_fitted__():
-                given = {name: getattr(self, name) for name in Settings._fields}
+                given = {name: getattr(self, name) for name in VoteSettings._fields}
                 auto = [name for name, value in given.items() if value == "auto"]
                 given |= {name: getattr(DEFAULTS, name) for name in auto}
                 self._fit(X, y, sample_weight, label_features, classes, given)

@@ -29,7 +29,7 @@ class _Inputs:
         return self._parts.in_form(rows)
 
 
-class Predictions(PredictsTopK, AnswersSingleRows):
+class NeighborsPredictions(PredictsTopK, AnswersSingleRows):
     """Mixin of predictions, made from ``_model()``, ``_row_parts`` and ``_encoding``."""
 
     def _scores_of(self):

@@ -15,7 +15,7 @@ from ._texts import no_pairs
 QUERIES = 1024  # whose neighbours are held at once: between two blocks Python takes an interrupt
 
 
-class Settings(NamedTuple):
+class VoteSettings(NamedTuple):
     """The parameters of the sum, chosen.
 
     Attributes
@@ -35,7 +35,7 @@ def factors_of(frequencies: np.ndarray, frequency_power: float) -> np.ndarray:
     return np.where(frequencies > 0, frequencies, 1.0) ** -float(frequency_power)
 
 
-def voters_of(labels: RowLabels, factors: np.ndarray, settings: Settings):
+def voters_of(labels: RowLabels, factors: np.ndarray, settings: VoteSettings):
     """Return the labels of rows as the kernel takes them."""
     return kernel.Voters(
         labels.starts,
@@ -65,7 +65,7 @@ class LabelScorer:
     frequencies : ndarray of float64 (n_labels,)
         The weight of the rows that have each label.
     texts : LabelTexts or None
-    settings : Settings
+    settings : VoteSettings
 
     Attributes
     ----------

@@ -8,7 +8,7 @@ from scipy import sparse
 from .._kernels.topk import _inverted_index as kernel
 from ..topk._candidates import candidate_scores
 from ..topk._feature_major import n_places
-from ..topk._inverted_index import InvertedIndex, Part, check_finite, row_blocks
+from ..topk._inverted_index import IndexPart, InvertedIndex, check_finite, row_blocks
 from ..topk._layout import Layout
 from ..utils._rows import Rows
 
@@ -47,7 +47,7 @@ class MappedIndex(InvertedIndex):
 
     def part(self, coef, places):
         """Return a part, as the base does; of the lists only weights of these classes are read."""
-        return Part(_ClassesOf(self, places), places)
+        return IndexPart(_ClassesOf(self, places), places)
 
     def scores_at(self, coef, rows, starts, places, n_threads):
         """Score candidates as the base does; each block of rows reads the weights of its own.

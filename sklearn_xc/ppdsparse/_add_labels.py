@@ -16,11 +16,11 @@ from ..inspection._label_counts import extended_support
 from ..utils._callbacks import Progress
 from ..utils._given_labels import label_names, plain_labels, require_names
 from ..utils._scratch import Scratch
-from ._problem import Problem
+from ._problem import OneVsRestProblem
 from ._solver import fit_classes
 
 
-class Columns(NamedTuple):
+class WeightColumns(NamedTuple):
     """Weights and reports of a one-vs-rest model by class; a binary model has two columns here.
 
     Attributes
@@ -46,10 +46,10 @@ def columns_of(model):
     weights are opposite, the dual variables the same.
     """
     coef, dual = sparse.csr_array(checked_weights(model.coef_)), vars(model).get("dual_coef_")
-    columns = Columns(coef, model.intercept_, model.dual_gap_, model.n_active_, dual)
+    columns = WeightColumns(coef, model.intercept_, model.dual_gap_, model.n_active_, dual)
     if model._encoding.kind != "binary":
         return columns
-    return Columns(
+    return WeightColumns(
         sparse.vstack([-coef, coef], format="csr"),
         np.concatenate([-columns.intercept, columns.intercept]),
         np.repeat(columns.gap, 2),
@@ -63,7 +63,7 @@ def join_columns(columns, places, result, same_rows=True):
 
     Parameters
     ----------
-    columns : Columns
+    columns : WeightColumns
     places : ndarray of int (n_classes,)
     result : dict
         With coef, intercept, gap, n_active and dual of all columns (see `_solver`); those at
@@ -73,7 +73,7 @@ def join_columns(columns, places, result, same_rows=True):
 
     Returns
     -------
-    joined : Columns
+    joined : WeightColumns
     """
     n_columns = len(result["intercept"])
     dual = columns.dual
@@ -81,7 +81,7 @@ def join_columns(columns, places, result, same_rows=True):
         dual = rows_in_places(dual, places, n_columns) + result["dual"]
     else:  # of other samples
         dual = None
-    joined = Columns(
+    joined = WeightColumns(
         rows_in_places(columns.coef, places, n_columns) + result["coef"],
         result["intercept"].copy(),
         result["gap"].copy(),
@@ -170,7 +170,9 @@ def add_labels(self, X, Y_new, sample_weight=None, names=None, label_features=No
         support = extended_support(self._support, pattern_of(Y), sample_weight, places)
         self._set_support(support)
         with Scratch(self.scratch) as scratch:
-            problem = Problem.of(self, rows, Y, sample_weight, scratch.empty, is_new, texts)
+            problem = OneVsRestProblem.of(
+                self, rows, Y, sample_weight, scratch.empty, is_new, texts
+            )
             problem = problem.with_factors(*self.penalty_factors_)
             result = fit_classes(
                 problem,

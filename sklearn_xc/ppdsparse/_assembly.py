@@ -10,7 +10,7 @@ from ..utils._csr import FEWEST, narrow_pointers
 from ..utils._parallel import in_threads
 
 
-class Part(NamedTuple):
+class SolvedPart(NamedTuple):
     """Result of `solve_classes` for a block of classes, in the order in which it finished them.
 
     Attributes

@@ -15,7 +15,7 @@ from scipy import sparse
 from .._version import __version__
 from ..base._label_texts import NO_TEXTS
 from ..persistence._file import Reader, array_segment, write
-from ._assembly import Part
+from ._assembly import SolvedPart
 
 try:
     import fcntl
@@ -202,7 +202,7 @@ def _digest(value):
 
 
 def _arrays(result):
-    """Yield the arrays of a `Part`, in its order."""
+    """Yield the arrays of a `SolvedPart`, in its order."""
     for part in result:
         yield from part if isinstance(part, tuple) else (part,)
 
@@ -243,7 +243,7 @@ def _result(reader, labels, n_features, n_samples):
     one_each = [a for a in arrays if not any(a is b for name in whole for b in lists[name][1:3])]
     if any(a.shape != (n,) for a in one_each) or set(found.tolist()) != set(labels.tolist()):
         raise ValueError(f"{reader.path} is of other classes")
-    return Part(
+    return SolvedPart(
         found,
         n_weights,
         intercept,

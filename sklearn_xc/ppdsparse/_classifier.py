@@ -18,7 +18,7 @@ from ._comparison import compare_classes, require_comparable
 from ._fitted import check_loaded, warn_if_empty, warn_if_late
 from ._parameters import CONSTRAINTS, LOSSES, PUBLISHED
 from ._penalty_pilot import choose_penalties
-from ._problem import Problem
+from ._problem import OneVsRestProblem
 from ._solver import fit_classes, require_workspace
 
 
@@ -382,7 +382,9 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
                 data = rows.matrix(), Y, sample_weight, previous, texts
                 checkpoint = Checkpoint.of(self, *data)
             with Scratch(self.scratch) as scratch, checkpoint or nullcontext():
-                problem = Problem.of(self, rows, Y, sample_weight, scratch.empty, texts=texts)
+                problem = OneVsRestProblem.of(
+                    self, rows, Y, sample_weight, scratch.empty, texts=texts
+                )
                 settings = self._settings(problem.penalties, checkpoint)
                 self.penalty_factors_ = choose_penalties(problem, self, settings)
                 problem = problem.with_factors(*self.penalty_factors_)

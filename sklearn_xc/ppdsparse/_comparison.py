@@ -22,7 +22,7 @@ from ..utils._matrix import narrow_indices
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import effective_threads
 from ..utils._rows import Rows
-from ._problem import Problem
+from ._problem import OneVsRestProblem
 from ._solver import LOWEST_SCORE, fit_classes
 
 START_TOL = 0.2  # of the one-vs-rest fit
@@ -79,7 +79,7 @@ class Comparison(NamedTuple):
     n_classes: int
 
     @classmethod
-    def of(cls, problem: Problem) -> "Comparison":
+    def of(cls, problem: OneVsRestProblem) -> "Comparison":
         """Take the samples of weight above zero; two classes have one column in the problem."""
         Y = pattern_of(problem.Y)
         if Y.shape[1] == 1:

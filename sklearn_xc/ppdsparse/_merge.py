@@ -10,7 +10,7 @@ from ..base._labels import LabelEncoding
 from ..base._linear_model import checked_weights
 from ..base._new_classes import merge_labels, rows_in_places
 from ..utils._memory_limit import require_memory
-from ._add_labels import Columns, append_columns, columns_of
+from ._add_labels import WeightColumns, append_columns, columns_of
 
 
 def merge(models):
@@ -116,7 +116,7 @@ def merge(models):
 
 def _of_model_itself(model):
     coef = sparse.csr_array(checked_weights(model.coef_))
-    return Columns(coef, model.intercept_, model.dual_gap_, model.n_active_, None)
+    return WeightColumns(coef, model.intercept_, model.dual_gap_, model.n_active_, None)
 
 
 def _check_models(models):

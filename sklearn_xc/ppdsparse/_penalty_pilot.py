@@ -24,7 +24,7 @@ from ..utils._parallel import in_threads, local_workers
 from ..utils._rows import Rows
 from ..utils._scratch import Scratch
 from ..utils._stacked_rows import stacked
-from ._problem import Problem, in_units
+from ._problem import OneVsRestProblem, in_units
 from ._solver import arrange, fit_classes
 
 # Factors on the penalties that the rows suggest, which are the first pair.
@@ -52,12 +52,12 @@ ONE_LABEL = 1.3  # labels of a sample, below which the best label counts half of
 LOWEST = -1e9  # score of a class without positives
 
 
-def choose_penalties(problem: Problem, model, settings: dict) -> tuple[float, float]:
+def choose_penalties(problem: OneVsRestProblem, model, settings: dict) -> tuple[float, float]:
     """Choose factors on the penalties that the rows suggest.
 
     Parameters
     ----------
-    problem : Problem
+    problem : OneVsRestProblem
     model : PPDSparseClassifier
         Its parameters l1, l2 and n_jobs are read.
     settings : dict
@@ -86,7 +86,7 @@ def choose_penalties(problem: Problem, model, settings: dict) -> tuple[float, fl
         )
 
 
-def _labels_are_single(problem: Problem) -> bool:
+def _labels_are_single(problem: OneVsRestProblem) -> bool:
     """Return whether there are many labels and most of them have one sample."""
     problem = problem.samples()
     counts = _counts_of(pattern_of(problem.Y)[problem.sample_weight > 0])
@@ -106,20 +106,20 @@ class Pilot(NamedTuple):
 
     Attributes
     ----------
-    problem : Problem
+    problem : OneVsRestProblem
         Some samples and some classes, in the coordinates of the fit.
     held_rows : Rows
     truth : ndarray of bool (n_held, n_classes)
     weight : ndarray of float64 (n_held,)
     """
 
-    problem: Problem
+    problem: OneVsRestProblem
     held_rows: Rows
     truth: np.ndarray
     weight: np.ndarray
 
 
-def pilot_of(problem: Problem, n_threads: int = 1) -> Pilot | None:
+def pilot_of(problem: OneVsRestProblem, n_threads: int = 1) -> Pilot | None:
     """Hold out samples and choose the classes and samples to fit; None if there are too few."""
     rng = np.random.default_rng(SEED)
     with_texts, problem = problem, problem.samples()
@@ -139,7 +139,7 @@ def pilot_of(problem: Problem, n_threads: int = 1) -> Pilot | None:
         return None
     others = np.setdiff1d(others, held, assume_unique=True)
     kept, factor = _training_samples(Y[others][:, classes], others, near[:n_drawn], rng)
-    part = Problem(
+    part = OneVsRestProblem(
         problem.rows.take(kept),
         problem.Y[kept][:, classes],
         weight[kept] * factor,
@@ -153,7 +153,9 @@ def pilot_of(problem: Problem, n_threads: int = 1) -> Pilot | None:
     return Pilot(part, problem.rows.take(held), truth, weight[held] * share)
 
 
-def _with_texts_of(part: Problem, classes: np.ndarray, problem: Problem) -> Problem:
+def _with_texts_of(
+    part: OneVsRestProblem, classes: np.ndarray, problem: OneVsRestProblem
+) -> OneVsRestProblem:
     """Append the texts of some classes to the rows of these classes."""
     if not problem.n_texts:
         return part
@@ -168,7 +170,7 @@ def _with_texts_of(part: Problem, classes: np.ndarray, problem: Problem) -> Prob
     )
 
 
-def _without_samples_of_weight_zero(problem: Problem) -> Problem:
+def _without_samples_of_weight_zero(problem: OneVsRestProblem) -> OneVsRestProblem:
     """Drop the samples that no fit sees."""
     there = problem.sample_weight > 0
     if there.all():

@@ -76,7 +76,7 @@ class Penalties(NamedTuple):
         return coef, intercept
 
 
-class Problem(NamedTuple):
+class OneVsRestProblem(NamedTuple):
     """The samples of a call of fit in the coordinates in which the penalties hold.
 
     Attributes

@@ -12,7 +12,7 @@ from .._kernels.ppdsparse._solver import N_LANES, Spare, solve_classes
 from ..base._labels import pattern_of
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import blocks_of_classes, local_workers, run_blocks, tell
-from ._assembly import Part, weights_of_classes
+from ._assembly import SolvedPart, weights_of_classes
 from ._finished import Finished
 from ._ordering import Order, fast_order, order_given
 
@@ -235,7 +235,7 @@ def _solve_block(labels, settings, keep_dual, spare, stop, names, *arrays):
     features, samples = arrays.pop("features"), arrays.pop("samples")
     dual = tuple(arrays.pop(name) for name in DUALS if name in arrays)
     problem = KernelProblem.from_arrays(**arrays)
-    part = Part(*solve_classes(settings, problem, labels, dual, keep_dual, stop, spare))
+    part = SolvedPart(*solve_classes(settings, problem, labels, dual, keep_dual, stop, spare))
     name_entries(part.n_weights, *part.weights, features)
     name_entries(part.n_duals, *part.duals, samples)
     return part

@@ -41,16 +41,16 @@ from ._held_out import hold_out, without_labels
 from ._input import read_data
 from ._judge import hits_of
 from ._label_facts import LabelFacts
-from ._learn import Problem, learn
+from ._learn import StackProblem, learn
 from ._loaded import check_facts, check_loaded
-from ._parts import Part, codes_of_part
-from ._predictions import Predictions
+from ._parts import StackPart, codes_of_part
+from ._predictions import StackPredictions
 from ._scorer import Stack, gathered
 
 
 @savable
 class TopKStackingClassifier(
-    Predictions, SaveMixin, ClassifierMixin, MetaEstimatorMixin, _BaseComposition
+    StackPredictions, SaveMixin, ClassifierMixin, MetaEstimatorMixin, _BaseComposition
 ):
     """Stack of classifiers with very many classes or labels, and a second stage that weighs them.
 
@@ -276,7 +276,7 @@ class TopKStackingClassifier(
         codes = [codes_of_part(name, part, data.classes) for name, part in fitted]
         facts = LabelFacts.of(train.truth, texts)
         stack = Stack(
-            [Part(name, code) for name, code in zip(names, codes, strict=True)],
+            [StackPart(name, code) for name, code in zip(names, codes, strict=True)],
             [part for _, part in fitted],
             None,
             None,
@@ -327,7 +327,7 @@ class TopKStackingClassifier(
         n_true = np.diff(test.truth.indptr)
         beyond = len(n_true) * stack.n_labels - len(hits)
         misses = (test.truth.nnz - hits.sum() + 1) / (beyond + 2)
-        problem = Problem(
+        problem = StackProblem(
             candidates,
             hits,
             n_true,

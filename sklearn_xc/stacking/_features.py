@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..model_selection._out_of_fold import NO_SCORE
-from ._parts import MARGIN, VOTES, Part
+from ._parts import MARGIN, VOTES, StackPart
 
 CUT = 2.0  # scales beyond which the score of a margin tells no more
 STEEPNESS = 4.0
@@ -30,14 +30,14 @@ def fitted_part(name, codes, scores, hits, best):
     known = scores > NO_SCORE
     best = best[best > NO_SCORE]
     if not known.any() or not len(best):
-        return Part(name, codes)
+        return StackPart(name, codes)
     if scores[known].min() >= 0:
         scale = float(np.mean(best[best > 0])) if (best > 0).any() else 1.0
-        return Part(name, codes, VOTES, 0.0, scale)
+        return StackPart(name, codes, VOTES, 0.0, scale)
     wrong = scores[known & ~hits]
     middle = float(np.mean(wrong, dtype=np.float64)) if len(wrong) else 0.0
     spread = float(np.std(scores[known], dtype=np.float64))
-    return Part(name, codes, MARGIN, middle, spread if spread > 0 else 1.0)
+    return StackPart(name, codes, MARGIN, middle, spread if spread > 0 else 1.0)
 
 
 def part_features(part, scores, best):
@@ -45,7 +45,7 @@ def part_features(part, scores, best):
 
     Parameters
     ----------
-    part : Part
+    part : StackPart
     scores : ndarray of float32 (n_pairs,)
     best : ndarray of float32 (n_pairs,)
         The highest score of the pair's row.

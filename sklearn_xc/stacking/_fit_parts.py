@@ -11,7 +11,7 @@ from sklearn.utils.validation import has_fit_parameter
 from ..memoir._classifier import MemoirSVC
 from ..model_selection._take_rows import take
 from ..neighbors._classifier import TopKNeighborsClassifier
-from ..neighbors._scorer import Settings
+from ..neighbors._scorer import VoteSettings
 from ..ppdsparse._classifier import PPDSparseClassifier
 from ..utils._matrix import n_rows
 from ._centroids import DENSE_NUMBERS, LabelCentroids
@@ -22,7 +22,7 @@ MOST_WEIGHTS = 50_000_000  # dense weights of one class a row, at most
 ONLY_TEXTS = {"n_neighbors": 1, "power": 1.0, "frequency_power": 0.0, "text_weight": 1.0}
 
 
-class Data(NamedTuple):
+class PartData(NamedTuple):
     """Data that the parts are fitted on.
 
     Attributes
@@ -81,7 +81,7 @@ def fit_part(estimator, data, texts_alone):
     Parameters
     ----------
     estimator : estimator
-    data : Data
+    data : PartData
     texts_alone : bool
         Whether it is fitted on the texts of labels, without rows.
     """
@@ -111,7 +111,7 @@ def with_settings_of(estimator, fitted):
         inner, found = inner.steps[-1][1], found.steps[-1][1]
     if not isinstance(inner, TopKNeighborsClassifier):
         return estimator
-    settings = {name: getattr(found, f"{name}_") for name in Settings._fields}
+    settings = {name: getattr(found, f"{name}_") for name in VoteSettings._fields}
     if estimator is inner:
         return clone(estimator).set_params(**settings)
     estimator = clone(estimator)

@@ -8,7 +8,7 @@ from scipy import sparse
 MOST_ROWS = 12_000  # held out: more teach the second stage nothing
 
 
-class HeldOut(NamedTuple):
+class StackHeldOut(NamedTuple):
     """Rows and labels of the fit of the second stage.
 
     Attributes
@@ -24,7 +24,7 @@ class HeldOut(NamedTuple):
     hidden: np.ndarray
 
 
-def hold_out(truth, weight, share, hidden_share, one_a_row, rng) -> HeldOut:
+def hold_out(truth, weight, share, hidden_share, one_a_row, rng) -> StackHeldOut:
     """Draw the rows that are held out, and the labels that are hidden.
 
     Parameters
@@ -66,7 +66,7 @@ def hold_out(truth, weight, share, hidden_share, one_a_row, rng) -> HeldOut:
     hidden = _hidden(truth[train], hidden_share, one_a_row, rng)
     if one_a_row:
         train = train[~hidden[truth[train].indices]]
-    return HeldOut(train, test, hidden)
+    return StackHeldOut(train, test, hidden)
 
 
 def _hidden(truth, share, one_a_row, rng):

@@ -18,7 +18,7 @@ from ..model_selection._out_of_fold import Labels, read_labels
 from ..utils._given_labels import label_names, plain_labels
 from ..utils._matrix import checked_csr
 from ..utils._validation import check_sample_weight
-from ._fit_parts import Data, require_same_rows
+from ._fit_parts import PartData, require_same_rows
 from ._label_facts import shares_of
 
 
@@ -29,7 +29,7 @@ def read_data(stack, X, y, sample_weight, label_features, classes):
     -------
     labels : Labels
         Without the truth.
-    data : Data
+    data : PartData
     texts : list of csr_array
         For `LabelFacts`: empty where texts are no sparse matrices in the columns of X.
     """
@@ -52,7 +52,7 @@ def read_data(stack, X, y, sample_weight, label_features, classes):
         weight = check_sample_weight(sample_weight, truth.shape[0])
     if label_features is not None:
         label_features = _in_order(label_features, len(labels.classes), order, classes)
-    data = Data(X, y, truth, weight, label_features, labels.classes)
+    data = PartData(X, y, truth, weight, label_features, labels.classes)
     return labels, data, _texts(label_features, X)
 
 

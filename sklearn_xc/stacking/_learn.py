@@ -14,7 +14,7 @@ BEHIND = 2e-3  # of nDCG@5 without the labels that were hidden, for being ahead 
 MOST_JUDGED = 1000  # rows that teach the judges of parts: each is asked several times
 
 
-class Problem(NamedTuple):
+class StackProblem(NamedTuple):
     """Pairs of held-out rows and candidates.
 
     Attributes
@@ -68,7 +68,7 @@ class Judge:
 
     Parameters
     ----------
-    problem : Problem
+    problem : StackProblem
     parts : list of Part
     seed : int
     """
@@ -153,7 +153,7 @@ def learn(problem, names, codes, final, seed) -> Learnt:
 
     Parameters
     ----------
-    problem : Problem
+    problem : StackProblem
     names : list of str
     codes : list of ndarray or None
         As of `Part`.

@@ -6,7 +6,7 @@ from ..base._fitted import predicts_topk
 from ..utils._records import is_number
 from ..utils._unwrap import find_inner
 from ._features import FORMS
-from ._parts import Part
+from ._parts import StackPart
 
 NEEDED = "estimators_", "_parts", "_labels", "final_", "_alone", "_counted", "_misses"
 
@@ -30,7 +30,7 @@ def check_loaded(stack):
     if not pairs or not parts or len(parts) != len(estimators):
         raise ValueError("parts and estimators that are not as many")
     for part, (name, estimator) in zip(parts, estimators, strict=True):
-        if not isinstance(part, Part) or part.name != name or not predicts_topk(estimator):
+        if not isinstance(part, StackPart) or part.name != name or not predicts_topk(estimator):
             raise ValueError("a part of another kind, or of another name")
         n_own = np.shape(getattr(find_inner(estimator, "predict_topk").estimator, "classes_", ()))
         codes = part.codes

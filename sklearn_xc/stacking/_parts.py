@@ -29,7 +29,7 @@ UNKNOWN = np.float32(10 * NO_SCORE)  # of a label that a part does not know
     middle=is_number,
     scale=is_not_negative,
 )
-class Part:
+class StackPart:
     """How a part's labels and scores are read.
 
     Parameters
@@ -49,7 +49,7 @@ class Part:
 
     def with_codes(self, codes):
         """Return the same for labels with other numbers."""
-        return Part(self.name, codes, self.kind, self.middle, self.scale)
+        return StackPart(self.name, codes, self.kind, self.middle, self.scale)
 
 
 def codes_of_part(name, estimator, classes):

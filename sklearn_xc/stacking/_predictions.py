@@ -17,7 +17,7 @@ from ._growth import grown
 from ._scorer import in_rows_of
 
 
-class Predictions(PredictsTopK):
+class StackPredictions(PredictsTopK):
     """Mixin of predictions, made from ``_stack()`` and ``_labels``."""
 
     @property

@@ -349,9 +349,9 @@ class InvertedIndex:
         ranks = self.ranks(places)
         intercept = self.intercept[ranks]
         if self._is_dense():
-            return Part(InvertedIndex(self.full_weights[:, places].T, intercept), places)
+            return IndexPart(InvertedIndex(self.full_weights[:, places].T, intercept), places)
         layout = Layout.of_some(ranks, self.full_stop)
-        return Part(InvertedIndex(coef()[places], intercept, layout=layout), places)
+        return IndexPart(InvertedIndex(coef()[places], intercept, layout=layout), places)
 
     def scores_at(self, coef, rows, starts, places, n_threads: int):
         """Return scores of the candidates of each row, at a cost that grows with their number.
@@ -396,7 +396,7 @@ def all_stored(full_weights, shape):
     }
 
 
-class Part:
+class IndexPart:
     """An index of some classes that answers with their numbers among all."""
 
     def __init__(self, index, places):

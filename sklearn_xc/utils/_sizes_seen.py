@@ -70,7 +70,7 @@ class Lengths:
     lowest=is_array(np.float64),
     highest=is_array(np.float64),
 )
-class Columns:
+class ColumnsSeen:
     """Moments and limits of the columns of dense rows.
 
     Attributes
@@ -91,7 +91,7 @@ class Columns:
 
     def with_moments(self, total, mean, squares, lowest, highest):
         """Return a record with more rows, whose moments these are; see `Rows.column_moments`."""
-        found = Columns()
+        found = ColumnsSeen()
         found.weight = self.weight + total
         if self.weight:
             change = mean - self.mean

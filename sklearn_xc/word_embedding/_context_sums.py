@@ -12,8 +12,8 @@ from .._kernels.ldgs import _row_updates as rows_kernel
 from .._kernels.word_embedding import _negative_sampling as kernel
 from .._kernels.word_embedding._row_softmax import exact_differences
 from ..ldgs._candidate_gradients import (
-    Candidates,
     ChunkIndexes,
+    ComparedClasses,
     Positives,
     SetLoss,
     chunk_bounds,
@@ -259,7 +259,7 @@ class NamedSums:
             V,
             u,
             bounds,
-            Candidates(retrieved),
+            ComparedClasses(retrieved),
             positives,
             loss,
             n_threads=self.n_threads,

@@ -18,7 +18,7 @@ from . import _cooccurrence as counting
 from ._auto import passes_of, rate_at
 from ._fitted import check_loaded
 from ._negative_sampling import negative_sampling
-from ._objective import Pairs, objective
+from ._objective import WordPairs, objective
 from ._parameters import CONSTRAINTS, SEARCH_PARAMS
 from ._vocabulary import count_pairs
 from ._word_vectors import WordVectorsMixin
@@ -312,7 +312,7 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
                 )
             self._require_memory(counts)
             n_threads = effective_threads(self.n_jobs)
-            pairs = Pairs(counts)
+            pairs = WordPairs(counts)
             U, V = self._start(pairs, counts, before, seed, n_threads)
             del counts
             trained = self.n_init_epochs > 0 or self._goes_on(before)
@@ -423,7 +423,7 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
         if counts.sum() == 0:
             raise ValueError("X has no two words of the vocabulary together: nothing to score")
         return -objective(
-            Pairs(counts),
+            WordPairs(counts),
             self.embeddings_,
             self.context_embeddings_,
             self.batch_size,

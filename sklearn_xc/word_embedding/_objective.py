@@ -20,7 +20,7 @@ from .._kernels.ldgs import _row_updates as rows_kernel
 from ..utils._parallel import in_threads, single_threaded_blas
 
 
-class Pairs:
+class WordPairs:
     """Shares of words and contexts in all pairs.
 
     Parameters
@@ -87,7 +87,7 @@ class OwnPairs(NamedTuple):
     indptr: np.ndarray
 
 
-def objective(pairs: Pairs, U, V, batch_size, n_threads: int, sample=None) -> float:
+def objective(pairs: WordPairs, U, V, batch_size, n_threads: int, sample=None) -> float:
     """Return F(U, V), evaluated block by block.
 
     Parameters

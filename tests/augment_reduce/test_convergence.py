@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn_xc import AugmentReduceClassifier, ImplicitSoftmaxRegressor
 from sklearn_xc.augment_reduce import _train as estimator_module
 from sklearn_xc.augment_reduce import _train as module
-from sklearn_xc.augment_reduce._train import AllClasses
+from sklearn_xc.augment_reduce._train import AllClassesSteps
 
 pytestmark = pytest.mark.filterwarnings("ignore:sklearn-xc was built without OpenMP")
 
@@ -140,7 +140,7 @@ def test_automatic_rates_of_all_classes_fall_to_zero():
         def epoch(self, order, batch_size, rates):
             seen.extend(rates)
 
-    steps = object.__new__(AllClasses)
+    steps = object.__new__(AllClassesSteps)
     steps.n_steps, steps._training, steps._steps = 0, np.arange(40), Recorder()
     steps.settings = SimpleNamespace(
         batch_size=10, learning_rate=1.0, falls_to_zero=True, max_iter=3, shuffled=True

@@ -89,13 +89,13 @@ def test_early_stopping_judges_by_samples(name):
 
 def test_rates_are_judged_by_samples():
     from sklearn_xc.base._label_texts import Texts
-    from sklearn_xc.implicit_softmax._data import NONE, Data
+    from sklearn_xc.implicit_softmax._data import NONE, SoftmaxData
     from sklearn_xc.utils._matrix import as_rows
 
     n, n_texts = 1400, 1000
     rows = as_rows(np.arange(n, dtype=np.float32).reshape(-1, 1))
     texts = as_rows(np.full((n_texts, 1), -1, dtype=np.float32))
-    data = Data(rows, np.zeros(n, np.int32), NONE)
+    data = SoftmaxData(rows, np.zeros(n, np.int32), NONE)
     data = data.with_texts(Texts(texts, np.zeros(n_texts, np.int32), 1.0))
     _, _, loss = data.part_for_rates(0.0, seed=0)
     others = loss.func.__self__

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from sklearn_xc.datasets import _text_rows
-from sklearn_xc.datasets._text_rows import Columns, Row, format_of, read, split
+from sklearn_xc.datasets._text_rows import Row, TextColumns, format_of, read, split
 
-SEMICOLON = Columns(["title"], "tags", ";")
+SEMICOLON = TextColumns(["title"], "tags", ";")
 
 
 @pytest.fixture
@@ -89,12 +89,12 @@ def test_tsv_takes_quotation_marks_as_letters_if_asked(rows):
     text = 'title\ttags\n"Heroes" of old\ta\n'
     with pytest.raises(ValueError, match=r"a.tsv, line 2: .* \(--no-quotes takes"):
         rows(text, "a.tsv")
-    plain = Columns(["title"], "tags", quotes=False)
+    plain = TextColumns(["title"], "tags", quotes=False)
     assert rows(text, "a.tsv", plain)[0].text == '"Heroes" of old'
 
 
 def test_without_a_header_columns_are_numbers(rows):
-    found = rows("one\ta b\n", "a.tsv", Columns(["1"], "2", " ", header=False))
+    found = rows("one\ta b\n", "a.tsv", TextColumns(["1"], "2", " ", header=False))
     assert found == [Row(1, "one", ["a", "b"])]
 
 
@@ -118,14 +118,14 @@ def test_parquet(rows, monkeypatch):
     found = rows("", "a.parquet")
     assert found == [Row(1, "one", ["a", "b"]), Row(2, "two", ["c"]), Row(3, "three", [])]
     with pytest.raises(ValueError, match=r"a.parquet has no column 'name'; it has title, tags"):
-        rows("", "a.parquet", Columns(["name"]))
+        rows("", "a.parquet", TextColumns(["name"]))
 
 
 def test_lines_of_fasttext_and_plain_lines(rows, tmp_path):
     text = "__label__a __label__b how long\n__label__c why\n"
-    found = rows(text, "a.txt", Columns([]))
+    found = rows(text, "a.txt", TextColumns([]))
     assert [row[1:] for row in found] == [("how long", ["a", "b"]), ("why", ["c"])]
-    found = rows("one, two\r\n\nthree", "b.txt", Columns([]))
+    found = rows("one, two\r\n\nthree", "b.txt", TextColumns([]))
     assert [row.text for row in found] == ["one, two", "", "three"]
 
 
@@ -142,7 +142,7 @@ def test_lines_of_fasttext_and_plain_lines(rows, tmp_path):
 def test_formats_by_the_first_line(tmp_path, content, kind):
     path = tmp_path / "a.txt"
     path.write_text(content)
-    assert format_of(str(path), Columns([])) == kind
+    assert format_of(str(path), TextColumns([])) == kind
 
 
 @pytest.mark.parametrize(
@@ -193,10 +193,10 @@ def test_long_lines_are_refused(rows, monkeypatch):
 @pytest.mark.parametrize("separator", ["", ";;", '"', "\n"])
 def test_separators_are_one_character(separator):
     with pytest.raises(ValueError, match="--separator must be one character"):
-        Columns(["title"], "tags", separator)
+        TextColumns(["title"], "tags", separator)
 
 
 @pytest.mark.parametrize("given", [{"text": 3}, {"text": [3]}, {"text": ["a"], "labels": 3}])
 def test_columns_of_a_forged_model_are_refused(given):
     with pytest.raises(ValueError, match="columns must be given by their names"):
-        Columns(**given)
+        TextColumns(**given)

@@ -6,7 +6,7 @@ import json
 import os
 
 from sklearn_xc.cli import main
-from sklearn_xc.datasets._text_rows import Columns, read
+from sklearn_xc.datasets._text_rows import TextColumns, read
 
 REFUSED = ValueError, OSError, ImportError  # Parquet without pyarrow
 ENDINGS = "csv", "tsv", "jsonl", "txt", "csv.gz", "csv.xz", "csv.bz2", "parquet", "json"
@@ -44,7 +44,9 @@ def text_files(rng, folder):
     path.write_bytes(_content(rng, str(path)))
     try:
         for separator in (None, ";", " "):
-            columns = Columns(["title"], "tags", separator, None, *(rng.random(2) < 0.7).tolist())
+            columns = TextColumns(
+                ["title"], "tags", separator, None, *(rng.random(2) < 0.7).tolist()
+            )
             with contextlib.suppress(*REFUSED):
                 _check(read(str(path), columns))
         if rng.random() < 0.1:

@@ -7,7 +7,7 @@ from scipy import sparse
 from scipy.special import log_softmax
 
 from sklearn_xc import ImplicitSoftmaxRegressor
-from sklearn_xc.implicit_softmax._data import NONE, Data
+from sklearn_xc.implicit_softmax._data import NONE, SoftmaxData
 from sklearn_xc.implicit_softmax._rate_search import RATES, Trials, climb, search_rate
 from sklearn_xc.implicit_softmax._solvers import DivergenceError
 from sklearn_xc.implicit_softmax._train import is_searched
@@ -32,7 +32,7 @@ def test_objective_is_that_of_numpy(n_classes, container, monkeypatch):
     y, weight = rng.integers(0, n_classes, size=50), rng.choice([0, 1, 2.5], size=50)
     arguments = y.astype(np.int32), weight.astype(np.float32), W, b.astype(np.float32)
     y, weight, W, b = arguments
-    data = Data(as_rows(container(X)), y, weight)
+    data = SoftmaxData(as_rows(container(X)), y, weight)
     found = data.objective(W, b, 0.3)
     np.testing.assert_allclose(found, mean_objective(X, y, weight, W, b, 0.3), rtol=1e-5)
     ones = data._replace(weight=NONE).objective(W, b, 0.0)
@@ -44,7 +44,7 @@ def test_objective_of_diverged_weights_is_not_finite():
     X = np.ones((3, 1), dtype=np.float32)
     W = np.array([[np.inf], [0]], dtype=np.float32)
     y = np.zeros(3, dtype=np.int32)
-    found = Data(as_rows(X), y, NONE).objective(W, np.zeros(2, np.float32), 1.0)
+    found = SoftmaxData(as_rows(X), y, NONE).objective(W, np.zeros(2, np.float32), 1.0)
     assert not np.isfinite(found)
 
 
@@ -52,7 +52,7 @@ def test_objective_of_diverged_weights_is_not_finite():
 def test_rates_are_tried_on_a_tenth_of_the_rows_and_of_the_ridge_and_judged_on_others(weighted):
     X = np.arange(20_000, dtype=np.float32)[:, None]
     weight = np.tile(np.float32([0, 2]), 10_000) if weighted else NONE
-    data = Data(as_rows(X), np.zeros(20_000, dtype=np.int32), weight)
+    data = SoftmaxData(as_rows(X), np.zeros(20_000, dtype=np.int32), weight)
     part, alpha, loss = data.part_for_rates(7.0, 0)
     n_rows = 1000 if weighted else 2000
     assert alpha == pytest.approx(0.7)
@@ -63,7 +63,7 @@ def test_rates_are_tried_on_a_tenth_of_the_rows_and_of_the_ridge_and_judged_on_o
     assert not set(part.rows.data.tolist()) & set(judged.rows.data.tolist())
     W, b = np.float32([[0], [1]]), np.zeros(2, np.float32)
     assert loss(W, b) == judged.objective(W, b, 0.0)
-    few = Data(as_rows(X[:1100]), data.y[:1100], NONE)  # hardly any are left to judge
+    few = SoftmaxData(as_rows(X[:1100]), data.y[:1100], NONE)  # hardly any are left to judge
     part, alpha, loss = few.part_for_rates(7.0, 0)
     assert loss(W, b) == part.objective(W, b, alpha)
 

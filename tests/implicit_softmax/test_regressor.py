@@ -365,7 +365,7 @@ def test_ctrl_c_stops_inside_an_epoch():
 def test_a_stopped_thread_gives_up(small):
     X, y = small
     model = make("implicit")
-    data = module.Data(as_rows(X), y.astype(np.int32), NONE)
+    data = module.SoftmaxData(as_rows(X), y.astype(np.int32), NONE)
     stop = np.ones(1, dtype=np.int32)
     for name in ("implicit batches", "umax batches", "exact"):
         settings = settings_of(make(name), 64, None)

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler, normalize
 
 from sklearn_xc import LDGSClassifier
 from sklearn_xc.ldgs import _auto, _features
-from sklearn_xc.ldgs._train import Problem
+from sklearn_xc.ldgs._train import LDGSProblem
 from sklearn_xc.ldgs._units import Change, Units
 from sklearn_xc.utils._matrix import as_rows, normalise
 
@@ -158,7 +158,7 @@ def test_units_are_changed_forth_and_back(fit_intercept):
     rng = np.random.default_rng(0)
     X = normalise(rng.normal(size=(60, 5)) * [1, 10, 0.1, 3, 0] + [5, 0, 1, -2, 7])
     units, nobody = Units(True, fit_intercept), np.zeros(60, dtype=bool)
-    problem = Problem(as_rows(X), None, None, nobody, 4, False, True)
+    problem = LDGSProblem(as_rows(X), None, None, nobody, 4, False, True)
     for part in np.array_split(np.arange(60), 3):
         units = problem.seen_by(units, part)
     change = Change(units, False)

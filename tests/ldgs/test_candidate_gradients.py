@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy.optimize import check_grad, minimize
 
 from sklearn_xc.ldgs._candidate_gradients import (
-    Candidates,
     ChunkIndexes,
+    ComparedClasses,
     Positives,
     SetLoss,
     chunk_bounds,
@@ -362,7 +362,7 @@ def test_no_rows():
         problem.W,
         problem.H[:0],
         chunk_bounds(12, 2),
-        Candidates(np.empty((0, 2, 3), np.int32)),
+        ComparedClasses(np.empty((0, 2, 3), np.int32)),
         Positives(np.zeros(1, np.int64), np.empty(0, np.int32)),
         SetLoss("margin"),
     )

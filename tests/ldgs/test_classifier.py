@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 
 from sklearn_xc import LDGSClassifier, PPDSparseClassifier, predict_topk
 from sklearn_xc.ldgs._candidate_gradients import Positives
-from sklearn_xc.ldgs._steps import Layout, Steps, Weights
+from sklearn_xc.ldgs._steps import ColumnLayout, LDGSSteps, Weights
 from sklearn_xc.utils._matrix import as_rows, normalise
 
 pytestmark = pytest.mark.kernel
@@ -238,7 +238,7 @@ def test_too_large_weights_are_refused(digits, monkeypatch):
 def test_the_memory_of_the_weights_is_what_the_guide_says():
     K, D, H, B, n = 300, 70, 12, 4, 50
     rng = np.random.default_rng(0)
-    layout = Layout(H, B, "linear", True)
+    layout = ColumnLayout(H, B, "linear", True)
     W = layout.weights(rng.normal(size=(K, H)), np.zeros(K))
     U = np.zeros((D, layout.n_columns), dtype=np.float32)
     weights = Weights(W, U, adaptive=True)
@@ -247,7 +247,7 @@ def test_the_memory_of_the_weights_is_what_the_guide_says():
     rows = as_rows(normalise(rng.normal(size=(n, D))))
     positives = Positives(np.arange(n + 1, dtype=np.int64), rng.integers(K, size=n, dtype=np.int32))
     settings = SETTINGS._replace(n_chunks=B)
-    steps = Steps(rows, positives, None, np.arange(n), weights, layout, settings, 0, 1)
+    steps = LDGSSteps(rows, positives, None, np.arange(n), weights, layout, settings, 0, 1)
     steps.epoch(0)
     stores = [index._store.nbytes - 16 * K for index in steps.indexes._indexes]
     assert sum(stores) == 4 * K * (H + B)  # beside 16 bytes a row that say where it lies

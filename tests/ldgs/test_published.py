@@ -8,7 +8,7 @@ from scipy.special import softmax
 
 from sklearn_xc import LDGSClassifier
 from sklearn_xc.ldgs._candidate_gradients import ChunkIndexes, Positives, chunk_bounds
-from sklearn_xc.ldgs._steps import Layout, Steps, Weights
+from sklearn_xc.ldgs._steps import ColumnLayout, LDGSSteps, Weights
 from sklearn_xc.utils._matrix import as_rows, normalise
 
 PUBLISHED = LDGSClassifier.PUBLISHED
@@ -61,10 +61,10 @@ def test_the_rate_falls_with_each_step(digits):
         decay="inverse_steps",
         fit_intercept=False,
     )
-    layout = Layout(X.shape[1], 1, "linear", False)
+    layout = ColumnLayout(X.shape[1], 1, "linear", False)
     weights = Weights(layout.weights(np.zeros((10, 64)), np.zeros(10)), None, False)
     positives = Positives(np.arange(31, dtype=np.int64), y.astype(np.int32))
-    steps = Steps(
+    steps = LDGSSteps(
         as_rows(normalise(X)),
         positives,
         None,

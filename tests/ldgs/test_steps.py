@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn_xc import LDGSClassifier
 from sklearn_xc.ldgs import _inverted_lists, _steps
 from sklearn_xc.ldgs._candidate_gradients import Positives
-from sklearn_xc.ldgs._steps import Layout, Steps, Weights
+from sklearn_xc.ldgs._steps import ColumnLayout, LDGSSteps, Weights
 from sklearn_xc.utils._matrix import as_rows, normalise
 
 pytestmark = pytest.mark.kernel
@@ -58,7 +58,7 @@ def test_a_step_follows_the_numerical_gradient(gradient, loss, similarity, hidde
     options = SETTINGS._replace(
         loss=loss, score=similarity, gradient=gradient, query_size=n_classes, batch_size=n
     )
-    layout = Layout(dim, 2, similarity, True)
+    layout = ColumnLayout(dim, 2, similarity, True)
     table = None
     if hidden:
         table = np.zeros((n_features, layout.n_columns), dtype=np.float32)
@@ -67,7 +67,7 @@ def test_a_step_follows_the_numerical_gradient(gradient, loss, similarity, hidde
     indptr = np.concatenate([[0], np.cumsum([len(ids) for ids in own])])
     positives = Positives(indptr.astype(np.int64), np.concatenate(own).astype(np.int32))
     rows = as_rows(normalise(container(X)))
-    steps = Steps(rows, positives, None, np.arange(n), weights, layout, options, 0, 1)
+    steps = LDGSSteps(rows, positives, None, np.arange(n), weights, layout, options, 0, 1)
     loss_before = steps.epoch(0)
     assert loss_before == pytest.approx(objective(X, own, W, U, similarity, loss, layout), rel=1e-5)
     coef, intercept = layout.coef(weights.W)

@@ -372,18 +372,18 @@ def test_impossible_sizes_are_refused_by_number(monkeypatch):
 
 @pytest.mark.parametrize("n_epochs", [1, 2])
 def test_an_interrupted_fit_leaves_the_estimator_as_it_was(n_epochs, digits, monkeypatch):
-    from sklearn_xc.memoir._train import Steps
+    from sklearn_xc.memoir._train import MemoirSteps
 
     model = MemoirSVC(max_iter=4, random_state=0).fit(*digits)
     before = vars(model).copy()
-    real = Steps.epoch
+    real = MemoirSteps.epoch
 
     def interrupted(self, number, first):
         if number == n_epochs:
             raise KeyboardInterrupt
         return real(self, number, first)
 
-    monkeypatch.setattr(Steps, "epoch", interrupted)
+    monkeypatch.setattr(MemoirSteps, "epoch", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.fit(*digits)
     assert vars(model) == before

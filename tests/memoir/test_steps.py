@@ -8,7 +8,7 @@ from sklearn_xc._kernels.memoir import _steps as kernel
 from sklearn_xc._kernels.memoir._growing_weights import WeightLists
 from sklearn_xc.memoir import _growing_weights
 from sklearn_xc.memoir._growing_weights import LARGEST_CUT, GrowingWeights
-from sklearn_xc.memoir._train import Problem, Settings, Steps
+from sklearn_xc.memoir._train import MarginSettings, MemoirProblem, MemoirSteps
 from sklearn_xc.memoir._violator_search import AllClasses
 from sklearn_xc.utils._matrix import as_rows, normalise
 
@@ -27,7 +27,7 @@ def problem(n_samples=60, n_features=12, n_classes=7, density=0.4, seed=0, dense
 
 
 def settings(**changes):
-    return Settings(
+    return MarginSettings(
         **{
             "penalty": "l2",
             "alpha": 0.05,
@@ -47,8 +47,8 @@ def settings(**changes):
 def make_steps(rows, y, n_classes, chosen, weight=NONE, seed=3):
     weights = GrowingWeights(n_classes, rows.shape[1], chosen.average)
     mean = weight.mean(dtype=np.float64) if weight.size else 1.0
-    data = Problem(rows, y, weight, n_classes, mean)
-    return Steps(data, weights, chosen, seed), weights
+    data = MemoirProblem(rows, y, weight, n_classes, mean)
+    return MemoirSteps(data, weights, chosen, seed), weights
 
 
 def matrix_of(weights, average=False):

@@ -9,7 +9,7 @@ from sklearn.preprocessing import normalize
 
 from sklearn_xc import MemoirSVC
 from sklearn_xc.memoir._growing_weights import GrowingWeights
-from sklearn_xc.memoir._train import Problem, Settings, Steps
+from sklearn_xc.memoir._train import MarginSettings, MemoirProblem, MemoirSteps
 from sklearn_xc.memoir._violator_search import AllClasses
 from sklearn_xc.utils._matrix import as_rows, normalise
 
@@ -54,8 +54,8 @@ def trained(X, y, settings, n_passes, epsilon=None, delta=0.0, iterates=None):
     n_classes = y.max() + 1
     weights = GrowingWeights(n_classes, X.shape[1], averaged=True)
     search = AllClasses() if epsilon is None else Inexact(X, y, weights, epsilon, delta)
-    problem = Problem(as_rows(X), y.astype(np.int32), NO_WEIGHTS, n_classes, 1.0)
-    steps = Steps(problem, weights, settings, 0)
+    problem = MemoirProblem(as_rows(X), y.astype(np.int32), NO_WEIGHTS, n_classes, 1.0)
+    steps = MemoirSteps(problem, weights, settings, 0)
     steps.search = search
     if iterates is not None:
         step = steps.batch
@@ -72,7 +72,7 @@ def trained(X, y, settings, n_passes, epsilon=None, delta=0.0, iterates=None):
 
 
 def settings_of(**changes):
-    return Settings(
+    return MarginSettings(
         **{
             "penalty": "l2",
             "alpha": 0.05,

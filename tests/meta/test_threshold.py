@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 import sklearn_xc
 from sklearn_xc import PPDSparseClassifier, TopKCalibratedClassifier, TopKThresholdClassifier
 from sklearn_xc.datasets import make_xc_classification
-from sklearn_xc.meta._threshold_search import Pairs, global_threshold, label_thresholds
+from sklearn_xc.meta._threshold_search import ScoredPairs, global_threshold, label_thresholds
 
 METRICS = ["micro_f1", "macro_f1", "example_f1"]
 AVERAGE = {"micro_f1": "micro", "macro_f1": "macro", "example_f1": "samples"}
@@ -32,7 +32,7 @@ def problem(seed, n=12, n_labels=5, k=3, decimals=1, weighted=True):
     weight = rng.integers(1, 4, size=n).astype(float) if weighted else np.ones(n)
     sample = np.repeat(np.arange(n), k)
     label = codes.ravel()
-    pairs = Pairs(
+    pairs = ScoredPairs(
         scores[sample, label],
         truth[sample, label],
         sample,
@@ -117,7 +117,7 @@ def test_weights_are_repetitions(metric):
     truth, pairs = problem(3)
     rows = np.repeat(np.arange(len(truth)), pairs.weight.astype(int))
     chosen = [np.flatnonzero(pairs.sample == row) for row in rows]
-    repeated = Pairs(
+    repeated = ScoredPairs(
         *(np.concatenate([values[c] for c in chosen]) for values in (pairs.score, pairs.hit)),
         np.repeat(np.arange(len(rows)), [len(c) for c in chosen]),
         np.concatenate([pairs.label[c] for c in chosen]),

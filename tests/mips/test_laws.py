@@ -12,7 +12,7 @@ from sklearn_xc.mips._lsh import Codes, encode
 from sklearn_xc.mips._reductions import MODES, reduction
 from sklearn_xc.mips._row_store import RowStore
 from sklearn_xc.mips._sketch import heavy_features
-from sklearn_xc.mips._spherical import Lists, assign, train
+from sklearn_xc.mips._spherical import CentroidLists, assign, train
 from sklearn_xc.utils._matrix import normalise
 
 
@@ -96,7 +96,7 @@ def test_clusters_that_are_far_apart_are_found():
 
 def test_lists_hold_every_row_once():
     rows = lognormal(500, 5, 0)
-    lists = Lists(rows, 20, 0, 1)
+    lists = CentroidLists(rows, 20, 0, 1)
     lists.replace(np.arange(40), lognormal(40, 5, 1))
     np.testing.assert_array_equal(np.sort(lists.members), np.arange(500))
     for c in range(20):
@@ -211,7 +211,7 @@ def test_structures_take_the_memory_stated():
     mapped = reduction("xbox", rows).rows(rows)
     graph = Graph(mapped, "l2", 12, 20, 0, 1)._graph
     assert graph.index_file_size() == pytest.approx(n * (4 * (d + 1) + 8 * 12 + 20), rel=0.02)
-    lists = Lists(mapped, n_clusters, 0, 1)
+    lists = CentroidLists(mapped, n_clusters, 0, 1)
     held = lists.members.nbytes + lists._assigned.nbytes
     assert held == 8 * n
     assert lists.centroids.nbytes == 4 * n_clusters * (d + 1)

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from sklearn_xc import TopKNeighborsClassifier
 from sklearn_xc.neighbors import _auto
-from sklearn_xc.neighbors._scorer import Settings
+from sklearn_xc.neighbors._scorer import VoteSettings
 
 
 @pytest.fixture
@@ -63,13 +63,13 @@ def test_a_trial_leaves_rows_and_their_copies_out(trial, form, settings):
     container = sparse.csr_array if sparse.issparse(form(rows)) else np.asarray
     _, made = trial(container(rows), labels, weight, container(texts))
     expected = left_out(rows, labels, weight, [texts], settings)
-    assert made.value(Settings(*settings)) == pytest.approx(expected, abs=1e-6)
+    assert made.value(VoteSettings(*settings)) == pytest.approx(expected, abs=1e-6)
 
 
 def test_the_best_of_what_was_tried_is_chosen(trial):
     model, made = trial(X, Y, label_features=T)
     chosen = made.value(model._settings())
-    for name, values in zip(Settings._fields, _auto.GRID, strict=True):
+    for name, values in zip(VoteSettings._fields, _auto.GRID, strict=True):
         for value in values:
             other = model._settings()._replace(**{name: value})
             assert made.value(other) <= chosen + _auto.TOLERANCE

@@ -33,7 +33,7 @@ def test_penalties_go_by_the_samples():
 def test_the_pilot_holds_out_samples_only():
     from sklearn_xc.base._label_texts import Texts
     from sklearn_xc.ppdsparse._penalty_pilot import pilot_of
-    from sklearn_xc.ppdsparse._problem import Problem
+    from sklearn_xc.ppdsparse._problem import OneVsRestProblem
     from sklearn_xc.utils._matrix import as_rows, normalise
 
     many = sparse.vstack([X, X[::-1]], format="csr")  # no fewer than the pilot asks for
@@ -41,8 +41,8 @@ def test_the_pilot_holds_out_samples_only():
     model = PPDSparseClassifier(**GIVEN).fit(X, Y)
     rows = as_rows(normalise(many))
     texts = Texts(as_rows(TEXTS), np.arange(N_LABELS, dtype=np.int32), 1.0)
-    plain = pilot_of(Problem.of(model, rows, Y_many, None, np.empty))
-    pilot = pilot_of(Problem.of(model, rows, Y_many, None, np.empty, texts=texts))
+    plain = pilot_of(OneVsRestProblem.of(model, rows, Y_many, None, np.empty))
+    pilot = pilot_of(OneVsRestProblem.of(model, rows, Y_many, None, np.empty, texts=texts))
     held = [p.held_rows.matrix().toarray() for p in (plain, pilot)]
     np.testing.assert_array_equal(*held)
     np.testing.assert_array_equal(plain.truth, pilot.truth)

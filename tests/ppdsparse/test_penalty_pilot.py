@@ -14,7 +14,7 @@ from sklearn_xc.datasets import load_docstrings, make_xc_classification
 from sklearn_xc.metrics import ndcg_at_k
 from sklearn_xc.ppdsparse import _penalty_pilot as pilot
 from sklearn_xc.ppdsparse import _solver
-from sklearn_xc.ppdsparse._problem import Penalties, Problem
+from sklearn_xc.ppdsparse._problem import OneVsRestProblem, Penalties
 from sklearn_xc.utils._callbacks import Progress
 from sklearn_xc.utils._coordinates import Coordinates
 from sklearn_xc.utils._matrix import as_rows
@@ -30,7 +30,7 @@ def problem_of(X, Y, weight=None):
     weight = np.ones(Y.shape[0], np.float32) if weight is None else weight
     classes = np.ones((Y.shape[1], 2), np.float32)
     Y = sparse.csr_array(Y, dtype=np.uint8)
-    return Problem(as_rows(X), Y, weight, classes, Penalties(0.05, 1.0, Coordinates()))
+    return OneVsRestProblem(as_rows(X), Y, weight, classes, Penalties(0.05, 1.0, Coordinates()))
 
 
 def near_copies(n_classes, n_copies, chance, seed=0):

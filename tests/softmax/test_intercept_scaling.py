@@ -7,7 +7,7 @@ from sklearn.datasets import load_digits
 from sklearn.preprocessing import normalize
 
 from sklearn_xc import ImplicitSoftmaxRegressor
-from sklearn_xc.implicit_softmax._data import Data
+from sklearn_xc.implicit_softmax._data import SoftmaxData
 from sklearn_xc.utils._coordinates import Coordinates
 
 pytestmark = pytest.mark.kernel
@@ -47,8 +47,8 @@ def fit(X, y, sample_weight=None, **options):
 @pytest.mark.parametrize("name", SHORT)
 def test_intercepts_are_the_weights_of_a_constant_feature(digits, name, scaling, form, monkeypatch):
     """In the same coordinates: a constant feature changes the length and the mean of rows."""
-    monkeypatch.setattr(Data, "coordinates", lambda *_: Coordinates())
-    monkeypatch.setattr(Data, "length", lambda _: 1.0)
+    monkeypatch.setattr(SoftmaxData, "coordinates", lambda *_: Coordinates())
+    monkeypatch.setattr(SoftmaxData, "length", lambda _: 1.0)
     X, y = digits
     constant = np.full((len(y), 1), scaling, dtype=np.float32)
     model = fit(form(X), y, intercept_scaling=scaling, **SHORT[name])

@@ -8,7 +8,7 @@ from sklearn_xc.stacking._candidates import candidates_of
 from sklearn_xc.stacking._features import fitted_part, part_features
 from sklearn_xc.stacking._judge import gains, hits_of
 from sklearn_xc.stacking._label_facts import LabelFacts, presence, shares_of
-from sklearn_xc.stacking._parts import MARGIN, UNKNOWN, VOTES, Part
+from sklearn_xc.stacking._parts import MARGIN, UNKNOWN, VOTES, StackPart
 from sklearn_xc.utils._matrix import as_rows
 
 RNG = np.random.default_rng(0)
@@ -56,7 +56,7 @@ def test_rows_get_as_many_labels_as_are_needed():
 def test_features_of_a_margin():
     scores = np.array([1.5, -0.5, UNKNOWN, 100], np.float32)
     best = np.array([2.0, -0.5, 1.0, 100], np.float32)
-    part = Part("m", None, MARGIN, middle=-0.5, scale=0.5)
+    part = StackPart("m", None, MARGIN, middle=-0.5, scale=0.5)
     z = np.array([4.0, 0, 0, 8])  # unknown: as if nothing spoke for or against it
     gap = np.array([-1.0, 0, -3, 0])
     expected = np.stack([z, 1 / (1 + np.exp(2 - z)), gap], axis=1)
@@ -65,7 +65,7 @@ def test_features_of_a_margin():
 
 def test_features_of_votes():
     scores, best = np.array([3, 0, 1], np.float32), np.array([6, 0, 1], np.float32)
-    part = Part("v", None, VOTES, scale=2.0)
+    part = StackPart("v", None, VOTES, scale=2.0)
     votes, share = scores / 2, np.array([0.5, 0, 1])
     expected = np.stack([np.log(votes + 1e-3), share, votes], axis=1)
     np.testing.assert_allclose(part_features(part, scores, best), expected, rtol=1e-6)

@@ -5,18 +5,18 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
-from sklearn_xc.implicit_softmax._data import NONE, Data
+from sklearn_xc.implicit_softmax._data import NONE, SoftmaxData
 from sklearn_xc.implicit_softmax._sizes import Sizes
 from sklearn_xc.utils._matrix import as_rows
 from sklearn_xc.utils._records import made_record
 from sklearn_xc.utils._rows_seen import RowsSeen
-from sklearn_xc.utils._sizes_seen import Columns, Lengths
+from sklearn_xc.utils._sizes_seen import ColumnsSeen, Lengths
 
 RNG = np.random.default_rng(0)
 
 
 def data(X):
-    return Data(as_rows(X), np.zeros(X.shape[0], np.int32), NONE)
+    return SoftmaxData(as_rows(X), np.zeros(X.shape[0], np.int32), NONE)
 
 
 def with_rows(columns, X, weight):
@@ -41,7 +41,7 @@ def test_columns_in_parts_are_those_of_all_rows(load):
     X = load(return_X_y=True)[0].astype(np.float32)
     X[:, 2] = 7.5  # does not vary
     weight = RNG.uniform(0.5, 2, size=len(X))
-    found = Columns()
+    found = ColumnsSeen()
     for part in np.array_split(RNG.permutation(len(X)), 50):
         found = with_rows(found, X[part], weight[part])
     wanted, found = as_rows(X).coordinates(weight), found.coordinates()
@@ -52,9 +52,9 @@ def test_columns_in_parts_are_those_of_all_rows(load):
 
 def test_columns_of_like_sizes_have_no_coordinates():
     X = load_digits(return_X_y=True)[0].astype(np.float32)
-    assert Columns().coordinates() is None
-    assert with_rows(Columns(), X, np.ones(len(X))).coordinates() is None
-    assert with_rows(Columns(), X[:1], np.ones(1)).coordinates() is None
+    assert ColumnsSeen().coordinates() is None
+    assert with_rows(ColumnsSeen(), X, np.ones(len(X))).coordinates() is None
+    assert with_rows(ColumnsSeen(), X[:1], np.ones(1)).coordinates() is None
 
 
 @pytest.mark.parametrize("columns", [False, True])
@@ -106,6 +106,6 @@ def test_a_histogram_that_contradicts_itself_is_refused(values, message):
 
 def test_columns_and_sizes_that_contradict_themselves_are_refused():
     with pytest.raises(ValueError, match="different features"):
-        made_record(Columns, vars(Columns()) | {"mean": np.zeros(3)})
+        made_record(ColumnsSeen, vars(ColumnsSeen()) | {"mean": np.zeros(3)})
     with pytest.raises(ValueError, match="not one number for each feature"):
         made_record(Sizes, vars(Sizes()) | {"near": np.zeros(3)})

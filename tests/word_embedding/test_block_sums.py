@@ -31,7 +31,7 @@ def test_averaged_over_all_draws_the_sum_over_all_words_is_exact():
     """Whatever searches name: so the estimate of the partition function is unbiased."""
     counts, (U, V) = some_counts(), some_vectors()
     U, rows = U / 5, np.array([3, 5, 20])  # word 5 has no pairs
-    pairs = words.Pairs(counts)
+    pairs = words.WordPairs(counts)
     sums = BatchSums(
         pairs, DIM, options(n_frequent=28, n_sampled=5, unretrieved="sampled"), len(rows), 0, 1
     )
@@ -111,7 +111,7 @@ def estimated_gradients(blocks, counts, U, V, with_expected=True):
 @pytest.mark.parametrize("symmetric", [True, False])
 def test_blocks_have_the_gradients_that_their_draws_stand_for(changes, batch_size, symmetric, laid):
     counts, (U, V) = some_counts(symmetric), some_vectors()
-    pairs = words.Pairs(counts)
+    pairs = words.WordPairs(counts)
     of_all = options(unretrieved="sampled", **changes)
     for n_threads in (1, 3):
         sums = block_sums(pairs, DIM, of_all, batch_size, 0, n_threads)
@@ -129,7 +129,7 @@ def test_blocks_have_the_gradients_that_their_draws_stand_for(changes, batch_siz
 @pytest.mark.parametrize("n_frequent", [0, 7, 40])
 def test_what_blocks_are_laid_out_with(n_frequent):
     counts = some_counts(symmetric=False)
-    pairs = words.Pairs(counts)
+    pairs = words.WordPairs(counts)
     sums = BatchSums(pairs, DIM, options(n_frequent=n_frequent, n_sampled=8), 4, 0, 2)
     of_blocks = [np.array([3, 5, 20]), np.array([0]), np.array([38, 7])]
     named = [sums._others[:k] for k in (2, 0, 9)]
@@ -167,7 +167,7 @@ def test_what_is_expected_of_a_block_lessens_the_noise_of_contexts(laid):
     """Beside the plain estimate from the same draws, for words that are alike."""
     counts, (U, V) = some_counts(), some_vectors()
     U = 0.5 * (U.mean(axis=0) + 0.3 * U)
-    pairs = words.Pairs(counts)
+    pairs = words.WordPairs(counts)
     exact = reference(counts, U, V)[2]
     few = options(query_size=0, n_frequent=5, n_sampled=20, unretrieved="sampled")
     found, plain = [], []

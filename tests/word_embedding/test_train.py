@@ -46,9 +46,9 @@ def test_reference_gradients_are_those_of_differences():
 def test_objective_and_exact_gradients(symmetric, n_threads):
     counts, (U, V) = some_counts(symmetric), some_vectors()
     value, of_words, of_contexts = reference(counts, U, V)
-    pairs = words.Pairs(counts)
+    pairs = words.WordPairs(counts)
     assert words.objective(pairs, U, V, 7, n_threads) == pytest.approx(value, rel=1e-6)
-    found = gradients(counts, U, V, context_sums.ExactSums(words.Pairs(counts), 7, n_threads))
+    found = gradients(counts, U, V, context_sums.ExactSums(words.WordPairs(counts), 7, n_threads))
     np.testing.assert_allclose(found[0], of_words, atol=1e-6)
     np.testing.assert_allclose(found[1], of_contexts, atol=1e-6)
 
@@ -133,7 +133,7 @@ def test_exact_differences_are_those_of_a_softmax(n_words):
 
 def test_memory_bounds_the_blocks_at_once_and_nothing_else(laid, monkeypatch):
     counts, (U, V) = some_counts(), some_vectors()
-    pairs = words.Pairs(counts)
+    pairs = words.WordPairs(counts)
     few = options(query_size=2, n_sampled=9, unretrieved="sampled")
     found, n_visits = [], []
     for n_bytes in (2**28, 1):
@@ -148,7 +148,7 @@ def test_memory_bounds_the_blocks_at_once_and_nothing_else(laid, monkeypatch):
 
 def test_vectors_that_mean_nothing_yet_are_not_searched():
     counts, (U, V) = some_counts(), some_vectors()
-    pairs = words.Pairs(counts)
+    pairs = words.WordPairs(counts)
     n_scored = {}
     for trained in (False, True):
         of_all = options(unretrieved="sampled", n_frequent=3, n_sampled=2, query_size=20)
@@ -167,7 +167,7 @@ def test_parts_of_a_pass_add_up(kind, n_parts):
     """Each word is in one part; without steps their gradients make up that of all words."""
     counts, (U, V) = some_counts(), some_vectors()
     _, of_words, of_contexts = reference(counts, U, V)
-    pairs = words.Pairs(counts)
+    pairs = words.WordPairs(counts)
     sums = context_sums.ExactSums(pairs, 7, 1)
     if kind is not None:
         sums = kind(pairs, DIM, options(unretrieved="sampled"), 7, 0, 1)
@@ -230,9 +230,9 @@ def test_rest_counted_as_zero_and_left_out():
 
 def test_passes_lower_the_objective():
     counts = some_counts()
-    pairs = words.Pairs(counts)
+    pairs = words.WordPairs(counts)
     U, V = negative_sampling(
-        words.Pairs(counts), counts, DIM, n_epochs=0, n_negatives=1, seed=0, n_threads=1
+        words.WordPairs(counts), counts, DIM, n_epochs=0, n_negatives=1, seed=0, n_threads=1
     )
     model = skip_gram.SkipGram(pairs, U, V, context_sums.ExactSums(pairs, 16, 1))
     values = [words.objective(pairs, U, V, 16, 1)]
@@ -257,7 +257,7 @@ def test_negative_sampling_learns_pointwise_mutual_information():
     counts = counts + counts.T
     sparse_counts = sparse.csr_array(counts)
     U, V = negative_sampling(
-        words.Pairs(sparse_counts),
+        words.WordPairs(sparse_counts),
         sparse_counts,
         10,
         n_epochs=30,
@@ -282,7 +282,7 @@ def test_negative_sampling_does_not_depend_on_threads(monkeypatch, n_words, part
     counts = some_counts()[:n_words, :n_words]
     found = [
         negative_sampling(
-            words.Pairs(counts), counts, DIM, n_epochs=2, n_negatives=4, seed=3, n_threads=n
+            words.WordPairs(counts), counts, DIM, n_epochs=2, n_negatives=4, seed=3, n_threads=n
         )
         for n in (1, 2, 5)
     ]
@@ -296,7 +296,7 @@ def test_counts_in_any_unit():
     """An epoch takes no longer for large counts, and learns from tiny ones."""
     found = [
         negative_sampling(
-            words.Pairs(counts), counts, DIM, n_epochs=5, n_negatives=4, seed=3, n_threads=1
+            words.WordPairs(counts), counts, DIM, n_epochs=5, n_negatives=4, seed=3, n_threads=1
         )[0]
         for counts in (some_counts() * unit for unit in (1e-12, 1e-3, 1e13, 1e290))
     ]
