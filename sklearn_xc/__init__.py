@@ -4,8 +4,8 @@ from importlib import import_module as _import_module
 
 from ._version import __version__ as __version__
 from .augment_reduce._classifier import AugmentReduceClassifier
+from .base._explain import explain
 from .implicit_softmax._regressor import ImplicitSoftmaxRegressor
-from .inspection._explain import explain
 from .ldgs._classifier import LDGSClassifier
 from .memoir._classifier import MemoirSVC
 from .meta._abstain import TopKAbstainClassifier

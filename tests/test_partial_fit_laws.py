@@ -23,7 +23,7 @@ from sklearn_xc import (
     MemoirSVC,
 )
 from sklearn_xc.datasets import make_xc_classification
-from sklearn_xc.utils import _waiting
+from sklearn_xc.training import _waiting
 
 N_PASSES = 10
 PARTS = 10, 100

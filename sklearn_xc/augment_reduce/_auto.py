@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..softmax._full_softmax import BATCH as BATCH_OF_PLAIN
-from ..utils._convergence import number_of_passes
+from ..training._convergence import number_of_passes
 from ..utils._coordinates import Coordinates
 from ._exact_steps import PLAIN_PASSES
 

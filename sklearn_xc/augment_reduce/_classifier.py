@@ -5,10 +5,10 @@ from sklearn.utils import check_random_state
 
 from ..base._validation import validate_warm_start
 from ..softmax._base import BaseSoftmaxClassifier
+from ..training._rows_seen import RowsSeen
 from ..utils._callbacks import Progress, with_callbacks
 from ..utils._random import stream
 from ..utils._records import savable
-from ..utils._rows_seen import RowsSeen
 from ._auto import check_bound, passes_of
 from ._convergence import warn_of_end
 from ._feature_moments import FeatureMoments

@@ -1,7 +1,7 @@
 """What a fit of Augment-and-Reduce warns of when it has ended."""
 
+from ..training._convergence import warn_not_converged
 from ..utils._callbacks import FIT_CALLER
-from ..utils._convergence import warn_not_converged
 
 NOISE = 0.01  # share of the bound by which the last steps leave it now higher, now lower
 

@@ -20,9 +20,9 @@ from ..softmax._full_softmax import (
 )
 from ..softmax._probabilities import log_softmax
 from ..topk._feature_major import feature_major, n_places, padded_intercept, untouched_zeros
+from ..training._schedules import share_of_rate
 from ..utils._coordinates import Coordinates
 from ..utils._random import stream
-from ..utils._schedules import share_of_rate
 from ._noise_models import NOISES, log_probability_of, slope_of_noise
 
 PLAIN_PASSES = 10  # of max_iter="auto"

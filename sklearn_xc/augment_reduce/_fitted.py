@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from ..training._rows_seen import RowsSeen
+from ..training._waiting import Waiting
 from ..utils._records import (
     either,
     is_a,
@@ -10,8 +12,6 @@ from ..utils._records import (
     is_text,
     require_attributes,
 )
-from ..utils._rows_seen import RowsSeen
-from ..utils._waiting import Waiting
 from ._feature_moments import FeatureMoments
 
 

@@ -1,18 +1,18 @@
 """Augment-and-Reduce in parts: lasting steps on whole mini-batches, one that passes on the rest.
 
-See `utils/_waiting.py`.
+See `training/_waiting.py`.
 """
 
 import numpy as np
 
 from ..base._multiclass import labels_of
 from ..softmax._parts import chosen, tables_of, with_waiting
+from ..training._minibatches import in_parts, sorted_by_class
+from ..training._rows_seen import RowsSeen
+from ..training._waiting import Waiting
 from ..utils._callbacks import SILENT
 from ..utils._matrix import as_rows
-from ..utils._minibatches import in_parts, sorted_by_class
 from ..utils._random import stream
-from ..utils._rows_seen import RowsSeen
-from ..utils._waiting import Waiting
 from ._auto import batch_size_of
 from ._feature_moments import FeatureMoments
 from ._train import train

@@ -16,9 +16,9 @@ from ..softmax._full_softmax import BEYOND, ExactSteps, equal_cuts, shares_of_ri
 from ..softmax._probabilities import log_softmax
 from ..topk._feature_major import feature_major, padded_intercept, untouched_zeros
 from ..topk._inverted_index import InvertedIndex
+from ..training._schedules import share_of_rate
 from ..utils._random import stream
 from ..utils._rows import Rows
-from ..utils._schedules import share_of_rate
 from ._auto import (
     bound_of,
     coordinates_of,

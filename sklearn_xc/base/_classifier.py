@@ -7,20 +7,20 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..inspection._explain import (
-    check_options,
-    explain_rows,
-    places_of_labels,
-    predicted_places,
-)
-from ..inspection._label_counts import counts_of_codes, report_of
 from ..persistence import SaveMixin, weights_to_store
 from ..topk._inverted_index import InvertedIndex
 from ..utils._callbacks import CallbackSupportMixin, Progress
 from ..utils._matrix import as_rows, in_checked_csr, normalise
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import effective_threads
+from ._explain import (
+    check_options,
+    explain_rows,
+    places_of_labels,
+    predicted_places,
+)
 from ._fitted import check_labels_and_counts, check_shape, take_loaded_weights
+from ._label_counts import counts_of_codes, report_of
 from ._labels import labels_to_score
 from ._linear_model import IndexCache, LinearScores, arrays_of, checked_weights, trust
 from ._nearly_empty import warn_if_nearly_empty

@@ -6,6 +6,7 @@ from sklearn.frozen import FrozenEstimator
 
 from ..persistence import SaveMixin
 from ..persistence._weights import LoadedWeights
+from ..training._waiting import Waiting
 from ..utils._records import (
     either,
     is_a,
@@ -17,7 +18,6 @@ from ..utils._records import (
     require_attributes,
 )
 from ..utils._unwrap import find_inner
-from ..utils._waiting import Waiting
 from ._labels import LabelEncoding
 from ._linear_model import IndexCache
 

@@ -5,10 +5,10 @@ from weakref import WeakValueDictionary
 import numpy as np
 from scipy import sparse
 
-from ..inspection._explain import weights_at
 from ..topk._inverted_index import InvertedIndex
 from ..utils._locks import ForkSafeLock
 from ..utils._matrix import checked_csr
+from ._explain import weights_at
 
 
 class LinearScores:

@@ -15,12 +15,12 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from ..inspection._label_counts import summed_support
-from ..utils._class_weight import times_class_weight
+from ..training._class_weight import times_class_weight
+from ..training._waiting import ended_beginning, keep_beginning, with_beginning
 from ..utils._given_labels import given_classes, plain_labels
 from ..utils._matrix import as_rows, in_checked_csr, normalise
 from ..utils._validation import check_sample_weight
-from ..utils._waiting import ended_beginning, keep_beginning, with_beginning
+from ._label_counts import summed_support
 from ._label_texts import texts_of
 from ._labels import LabelEncoding, check_labels, refuse_indicator
 from ._linear_model import arrays_of

@@ -22,14 +22,14 @@ from sklearn.utils._param_validation import (
 )
 from sklearn.utils.validation import validate_data
 
-from ..inspection._label_counts import training_support
+from ..training._class_weight import times_class_weight
 from ..utils._callbacks import STATE
-from ..utils._class_weight import times_class_weight
 from ..utils._given_labels import label_names, plain_labels, require_names
 from ..utils._interrupts import to_the_end
 from ..utils._label_places import check_names
 from ..utils._matrix import as_rows, in_checked_csr, normalise
 from ..utils._validation import check_sample_weight, require_two_classes
+from ._label_counts import training_support
 from ._label_texts import texts_of
 from ._labels import (
     KEPT,

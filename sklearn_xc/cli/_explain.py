@@ -3,7 +3,7 @@
 import json
 import sys
 
-from ..inspection._explain import explain
+from ..base._explain import explain
 from ..stacking._explain import StackExplanation
 from ..topk._predict import predict_topk
 from ..utils._unwrap import find_inner

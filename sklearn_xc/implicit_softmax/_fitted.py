@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from ..training._waiting import Waiting
 from ..utils._records import either, is_a, is_array, is_not_negative, is_text, require_attributes
-from ..utils._waiting import Waiting
 from ._stream import Stream
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import log_softmax, wrightomega
 
-from ..utils._lazy_scale import fold
+from ..training._lazy_scale import fold
 from ..utils._random import stream
 from ._solvers import DivergenceError, Solver
 

@@ -4,8 +4,8 @@ from numbers import Integral, Real
 
 from ..base._validation import WEIGHT_OF_TEXTS, Interval, StrOptions
 from ..softmax._class_sampling import SAMPLINGS
+from ..training._schedules import DECAY
 from ..utils._csr import LARGEST_INDEX
-from ..utils._schedules import DECAY
 from ._train import PUBLISHED_SIZES
 
 # Section 4.1 of the paper, for rows of unit length; rates are tuned for each data set.

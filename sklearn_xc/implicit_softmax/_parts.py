@@ -1,7 +1,7 @@
 """ImplicitSoftmaxRegressor in parts: what a step follows is a function of the rows seen.
 
 Rows are visited in the order given, lasting steps of mini-batches are on whole ones
-(see `utils/_waiting.py`), draws and auxiliary variables go on, and coordinates are those of all
+(see `training/_waiting.py`), draws and auxiliary variables go on, and coordinates are those of all
 rows so far: weights outside do not change with them.
 """
 
@@ -10,12 +10,12 @@ from sklearn.utils import check_random_state
 
 from ..base._multiclass import labels_of
 from ..softmax._parts import tables_of, with_waiting
+from ..training._minibatches import in_parts, sorted_by_class
+from ..training._schedules import share_of_part
+from ..training._waiting import Waiting
 from ..utils._callbacks import SILENT
 from ..utils._matrix import as_rows
-from ..utils._minibatches import in_parts, sorted_by_class
 from ..utils._random import stream as random_stream
-from ..utils._schedules import share_of_part
-from ..utils._waiting import Waiting
 from ._data import NONE, SoftmaxData
 from ._settings import settings_of
 

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..training._convergence import warn_not_converged
 from ..utils._callbacks import SILENT
-from ..utils._convergence import warn_not_converged
 from ..utils._parallel import run_blocks
 from ._solvers import DivergenceError
 from ._train import fit_softmax
@@ -40,7 +40,7 @@ class Trials:
     solver : Solver
         Of the part, which has not begun.
     loss : callable
-        ``loss(W, b)`` is what rates are compared by; see `Data.part_for_rates`.
+        ``loss(W, b)`` is what rates are compared by; see `SoftmaxData.part_for_rates`.
     start : pair of ndarray, or None
         Weights to go on from.
     shares : ndarray (n_epochs,)

@@ -6,7 +6,7 @@ Every function takes the estimator as `model`, and reads its parameters only.
 import numpy as np
 
 from ..softmax._full_softmax import INTERCEPT, RIDGE
-from ..utils._convergence import warn_not_converged
+from ..training._convergence import warn_not_converged
 from ._solvers import SolverSettings
 from ._train import PUBLISHED_SIZES, WITH_RAMAN, chosen_solver
 

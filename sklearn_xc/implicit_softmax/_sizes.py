@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from ..training._sizes_seen import ColumnsSeen, Lengths
 from ..utils._coordinates import Coordinates
 from ..utils._records import is_a, is_array, is_not_negative, record
 from ..utils._rows import ALREADY, FULL
-from ..utils._sizes_seen import ColumnsSeen, Lengths
 
 
 @record(
@@ -18,7 +18,7 @@ from ..utils._sizes_seen import ColumnsSeen, Lengths
     n_entries=is_not_negative,
 )
 class Sizes:
-    """Sizes of the rows of all calls, which `Data.coordinates` needs.
+    """Sizes of the rows of all calls, which `SoftmaxData.coordinates` needs.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Sizes:
         return self.replaced(n_near=n_near, near=near + (mean - near) * (n_rows / n_near))
 
     def coordinates(self, dense, columns, fit_intercept):
-        """Return what `Data.coordinates` would find for all rows, but for rounding of lengths.
+        """Return what `SoftmaxData.coordinates` would find for all rows, but for rounding of lengths.
 
         Parameters
         ----------

@@ -18,7 +18,7 @@ from .._kernels.softmax import _one_vs_each, _sampled_scores
 from ..softmax._class_sampling import SAMPLINGS, ClassSampler, alias_table
 from ..softmax._full_softmax import BEYOND, ExactSteps, calmed_weights
 from ..topk._feature_major import feature_major, n_places, padded_intercept, untouched_zeros
-from ..utils._lazy_scale import fold
+from ..training._lazy_scale import fold
 from ..utils._random import stream
 from ._data import NONE
 from ._stream import Whole

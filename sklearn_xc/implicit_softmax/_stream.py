@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..training._rows_seen import RowsSeen
 from ..utils._coordinates import Coordinates
 from ..utils._records import either, is_a, is_array, is_count, is_positive, record
-from ..utils._rows_seen import RowsSeen
 from ._sizes import Sizes
 
 # Auxiliary variables are kept of this many rows at most, 16 bytes each; which, their hashes decide.

@@ -7,10 +7,10 @@ grid of rates, one ridge and one constant feature suit data of any scale.
 import numpy as np
 
 from ..softmax._full_softmax import BATCH, RATE, ROUNDED_FROM
+from ..training._convergence import number_of_passes
+from ..training._schedules import share_of_rate
 from ..utils._callbacks import SILENT
-from ..utils._convergence import number_of_passes
 from ..utils._parallel import single_threaded_blas
-from ..utils._schedules import share_of_rate
 from ._data import FEWEST_A_CLASS, share_of_part
 from ._implicit_batches import ImplicitBatches
 from ._solvers import ExactBatches, SampledBatches, SingleSteps

@@ -6,11 +6,11 @@ made by ``from_estimator`` or ``from_predictions`` (here also ``from_explanation
 ``plot(ax=None)``, and keep the figure and axes in ``figure_`` and ``ax_``. They need matplotlib.
 """
 
+from ..base._explanation import Explanation, Explanations
+from ..base._label_counts import LabelReport
 from ._confusion import LabelConfusionDisplay
 from ._contributions import ContributionsDisplay
 from ._coverage import CoverageDisplay
-from ._explanation import Explanation, Explanations
-from ._label_counts import LabelReport
 from ._label_frequency import LabelFrequencyDisplay
 from ._label_report import label_report
 from ._label_support import LabelSupportDisplay

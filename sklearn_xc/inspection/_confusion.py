@@ -4,10 +4,10 @@ from itertools import chain
 
 import numpy as np
 
+from ..base._explanation import shortened
 from ..metrics._label_sets import label_sets
 from ..metrics._ranking import rank, true_labels
 from ._display import VERMILION, axes_for, ranked
-from ._explanation import shortened
 
 MOST_RANKS = 10  # best labels of a row that are looked at
 LONGEST_NAME = 28  # characters of a label's name

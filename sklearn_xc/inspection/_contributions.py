@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from ..base._explain import explain
+from ..base._explanation import INTERCEPT, Explanation, shortened
 from ._display import BLUE, GREY, VERMILION, axes_for
-from ._explain import explain
-from ._explanation import INTERCEPT, Explanation, shortened
 
 LONGEST_NAME = 40  # characters of a feature's name
 

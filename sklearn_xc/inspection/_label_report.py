@@ -3,11 +3,11 @@
 import numpy as np
 from scipy import sparse
 
+from ..base._label_counts import LabelReport
 from ..metrics._ranking import codes, true_labels
 from ..topk._predict import predict_topk
 from ..utils._given_labels import in_order_of
 from ..utils._unwrap import find_inner
-from ._label_counts import LabelReport
 
 
 def label_report(estimator, X, y, k=None):

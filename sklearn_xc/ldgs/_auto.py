@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..softmax._full_softmax import BATCH, RATE
-from ..utils._convergence import number_of_passes
+from ..training._convergence import number_of_passes
 
 # X with fewer entries other than zero, as a share, is taken feature by feature, whatever holds it.
 MOSTLY_ZEROS = 0.1

@@ -7,9 +7,9 @@ from sklearn.utils import check_random_state
 from ..base._classifier import BaseXCClassifier
 from ..base._validation import require_same_data, validate_with_texts
 from ..softmax._probabilities import SoftmaxProbabilities, topk_probabilities
+from ..training._convergence import still_rose, warn_not_converged
 from ..utils._available import available_if
 from ..utils._callbacks import Progress, with_callbacks
-from ..utils._convergence import still_rose, warn_not_converged
 from ..utils._records import savable
 from ._auto import HIDDEN_DIM, passes
 from ._data import held_out_of, positives_of, require_graded_loss

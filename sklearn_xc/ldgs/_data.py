@@ -8,8 +8,8 @@ from ..base._labels import check_labels, codes_of, is_indicator
 from ..base._multiclass import held_out_samples, validate_part, with_texts
 from ..base._validation import grades_of, validate_fit
 from ..mips._row_store import ranges
+from ..training._minibatches import sorted_by_class
 from ..utils._given_labels import in_order_of
-from ..utils._minibatches import sorted_by_class
 from ._candidate_gradients import Positives
 
 

@@ -4,6 +4,8 @@ import numpy as np
 
 from ..base._linear_model import checked_weights
 from ..topk._feature_major import feature_major
+from ..training._rows_seen import RowsSeen
+from ..training._waiting import Waiting, take_back
 from ..utils._records import (
     either,
     is_a,
@@ -16,8 +18,6 @@ from ..utils._records import (
     is_truth,
     require_attributes,
 )
-from ..utils._rows_seen import RowsSeen
-from ..utils._waiting import Waiting, take_back
 from ._auto import Plan
 from ._prediction import dense
 from ._train import Start, State, require_weights

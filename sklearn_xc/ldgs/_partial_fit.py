@@ -5,11 +5,11 @@ from functools import partial
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ..training._minibatches import in_parts
+from ..training._waiting import Waiting, keep_beginning, take_back, with_beginning
 from ..utils._callbacks import SILENT
 from ..utils._matrix import as_rows
-from ..utils._minibatches import in_parts
 from ..utils._random import stream
-from ..utils._waiting import Waiting, keep_beginning, take_back, with_beginning
 from ._candidate_gradients import Positives
 from ._data import chosen, in_runs, of_weight, validated_part
 from ._fitted import keep, keep_weights, put_back, start_of, state_of, tables_of
@@ -74,7 +74,7 @@ def problem_of(model, samples, some):
 
 
 def train_on_part(model, X, positives, sample_weight, first):
-    """Make one pass over more samples and the leftover ones (see `utils/_waiting.py`).
+    """Make one pass over more samples and the leftover ones (see `training/_waiting.py`).
 
     Parameters
     ----------

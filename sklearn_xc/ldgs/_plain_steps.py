@@ -12,9 +12,9 @@ import numpy as np
 from ..softmax._coordinates import weights_inside, weights_outside
 from ..softmax._full_softmax import BEYOND, INTERCEPT, RIDGE, ExactSteps, calmed_weights, cuts_at
 from ..topk._feature_major import feature_major, n_places, padded_intercept, untouched_zeros
+from ..training._schedules import share_of_rate
 from ..utils._random import stream
 from ..utils._rows import FULL
-from ..utils._schedules import share_of_rate
 
 
 class Unchanged:
@@ -26,7 +26,7 @@ class Unchanged:
 
 
 class LDGSPlainSteps:
-    """Passes over all samples of a fit; as `_steps.Steps`.
+    """Passes over all samples of a fit; as `_steps.LDGSSteps`.
 
     Parameters
     ----------

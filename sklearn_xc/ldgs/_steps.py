@@ -6,9 +6,9 @@ from .._kernels.common._pace import Pace
 from .._kernels.ldgs import _full_gradient, _row_updates
 from .._kernels.ldgs._losses import KINDS
 from ..mips._row_store import ranges
+from ..training._schedules import share_of_rate
 from ..utils._memory_limit import memory_limit, require_memory
 from ..utils._random import stream
-from ..utils._schedules import share_of_rate
 from ._candidate_gradients import (
     ChunkIndexes,
     ComparedClasses,
@@ -258,10 +258,8 @@ class LDGSSteps:
 
     def lists_of(self, batch):
         rows = self.rows
-        begin = rows.indptr[batch]
-        return EntryLists(
-            rows.indices, rows.data, begin, rows.indptr[batch + 1] - begin, rows.dense
-        )
+        begin, stop = rows.indptr[batch], rows.indptr[batch + 1]
+        return EntryLists(rows.indices, rows.data, begin, stop - begin, rows.dense)
 
     def embed(self, batch):
         """Return embeddings of samples, (n, n_columns), with room for the last column of each

@@ -6,13 +6,13 @@ import numpy as np
 
 from ..base._validation import search_params
 from ..softmax._full_softmax import RIDGE
+from ..training._rows_seen import RowsSeen
+from ..training._schedules import share_of_part
+from ..training._waiting import BEGINNING
 from ..utils._csr import stretches
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import single_threaded_blas
 from ..utils._rows import Rows
-from ..utils._rows_seen import RowsSeen
-from ..utils._schedules import share_of_part
-from ..utils._waiting import BEGINNING
 from ._auto import MOSTLY_ZEROS, PRIOR, Plan, make_plan, passes, query_size_of, rate_of
 from ._candidate_gradients import Positives
 from ._features import FeatureSteps, FeatureWeights

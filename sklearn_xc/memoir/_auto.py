@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..utils._convergence import number_of_passes
-from ..utils._rows_seen import RowsSeen
+from ..training._convergence import number_of_passes
+from ..training._rows_seen import RowsSeen
 from ._train import MarginSettings
 
 # The settings of the paper, but for `max_iter`, there 25 to 80 batches by data set. Its rate is

@@ -7,7 +7,7 @@ from sklearn.metrics import f1_score
 
 from ..base._multiclass import held_out_samples
 from ..topk._inverted_index import InvertedIndex
-from ..utils._class_weight import weights_of_labels
+from ..training._class_weight import weights_of_labels
 from ..utils._coordinates import Coordinates
 from ..utils._rows import Rows
 

@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from ..training._convergence import still_rose, warn_not_converged
+from ..training._rows_seen import RowsSeen
 from ..utils._callbacks import FIT_CALLER
-from ..utils._convergence import still_rose, warn_not_converged
 from ..utils._coordinates import Coordinates
 from ..utils._records import (
     is_a,
@@ -14,7 +15,6 @@ from ..utils._records import (
     is_text,
     require_attributes,
 )
-from ..utils._rows_seen import RowsSeen
 from ._growing_weights import Iterates
 
 

@@ -11,7 +11,7 @@ from ..utils._csr import narrow_pointers
 from ..utils._matrix import narrow_indices
 from ..utils._records import is_array, is_not_negative, is_number, record
 
-# Larger than that of `utils/_lazy_scale.py`: the average is a difference, which loses more of it.
+# Larger than that of `training/_lazy_scale.py`: the average is a difference, which loses more.
 SMALLEST_SCALE = 1e-4
 # Theorem 3 wants truncations that change little: none cuts a vector longer than this share of all
 # weights when they were longest. A threshold that would is lowered until its cut is this long, but

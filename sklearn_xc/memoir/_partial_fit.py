@@ -2,8 +2,8 @@
 
 from sklearn.utils import check_random_state
 
+from ..training._minibatches import sorted_by_class
 from ..utils._matrix import as_rows
-from ..utils._minibatches import sorted_by_class
 from ..utils._random import stream
 from ._data import MemoirData
 from ._seen import begin, mean_weight_of, take_in, with_weight_of_classes

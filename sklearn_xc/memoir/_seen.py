@@ -5,10 +5,10 @@ All functions set the attributes of the estimator that say so.
 
 import numpy as np
 
-from ..utils._class_weight import weights_of_labels
+from ..training._class_weight import weights_of_labels
+from ..training._rows_seen import RowsSeen
 from ..utils._coordinates import Coordinates
 from ..utils._far_rows import shares, typical_length
-from ..utils._rows_seen import RowsSeen
 from ._data import with_class_weight
 
 
@@ -35,7 +35,7 @@ def take_in(model, hashes, squares, weight):
     ----------
     model : MemoirSVC
     hashes, squares, weight
-        The `Data.measures` of the samples.
+        The `MemoirData.measures` of the samples.
 
     Returns
     -------

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..inspection._explanation import Explanation, Explanations
+from ..base._explanation import Explanation, Explanations
 
 TEXT = -1  # the number of a label's text among rows
 

@@ -4,12 +4,12 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from ..base._explain import check_options, places_of_labels
 from ..base._labels import labels_to_score
 from ..base._nearly_empty import warn_if_nearly_empty
 from ..base._predict_topk import PredictsTopK
 from ..base._topk_predictor import AnswersSingleRows
 from ..base._validation import as_it_is
-from ..inspection._explain import check_options, places_of_labels
 from ..topk._inverted_index import row_blocks
 from ..utils._rows import Rows
 from ._explain import explain_rows

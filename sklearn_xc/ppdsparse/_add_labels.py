@@ -6,13 +6,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from ..base._label_counts import extended_support
 from ..base._label_texts import texts_of_new
 from ..base._labels import REFUSED, LabelEncoding, encode_indicator, pattern_of
 from ..base._linear_model import checked_weights
 from ..base._multiclass import known_codes
 from ..base._new_classes import append_names, merge_labels, rows_in_places
 from ..base._validation import grades_of, validate_more
-from ..inspection._label_counts import extended_support
 from ..utils._callbacks import Progress
 from ..utils._given_labels import label_names, plain_labels, require_names
 from ..utils._scratch import Scratch

@@ -14,7 +14,7 @@ from scipy import sparse
 from .._kernels.ppdsparse._likeness import scores_of, squares_of_products, weighted_sum
 from ..base._label_texts import NO_TEXTS
 from ..base._labels import pattern_of
-from ..utils._class_weight import weights_of_labels
+from ..training._class_weight import weights_of_labels
 from ..utils._coordinates import Coordinates
 from ..utils._csr import IN_CACHE, stretches
 from ..utils._far_rows import shares, typical_length

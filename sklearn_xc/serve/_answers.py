@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from ..inspection._explain import explain
+from ..base._explain import explain
 from ..neighbors._explain import NeighborExplanation
 from ..persistence import load
 from ..stacking._explain import StackExplanation

@@ -8,9 +8,9 @@ from ..base._classifier import BaseXCClassifier
 from ..base._linear_model import checked_weights
 from ..base._multiclass import known_codes, partial_fit
 from ..topk._feature_major import feature_major
+from ..training._waiting import take_back
 from ..utils._memory_limit import require_memory
 from ..utils._validation import check_sample_weight
-from ..utils._waiting import take_back
 from ._parts import put_back, tables_of
 from ._probabilities import SoftmaxProbabilities, log_probability_blocks, log_softmax
 

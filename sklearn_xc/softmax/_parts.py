@@ -1,11 +1,11 @@
-"""What both softmax models ask of samples that wait for a mini-batch (see `utils/_waiting.py`)."""
+"""What both softmax models ask of samples that wait (see `training/_waiting.py`)."""
 
 import numpy as np
 
 from ..base._linear_model import checked_weights
 from ..base._multiclass import labels_of
+from ..training._waiting import take_back
 from ..utils._csr import as_dense
-from ..utils._waiting import take_back
 
 
 def tables_of(model):

@@ -6,8 +6,8 @@ from inspect import signature
 import numpy as np
 from scipy import sparse
 
-from ..inspection._explain import check_options, explain, places_of_labels
-from ..inspection._explanation import Explanation, Explanations
+from ..base._explain import check_options, explain, places_of_labels
+from ..base._explanation import Explanation, Explanations
 from ..model_selection._out_of_fold import NO_SCORE
 from ..model_selection._take_rows import take
 from ..topk._restriction import Restriction

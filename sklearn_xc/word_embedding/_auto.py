@@ -6,7 +6,7 @@ Every function takes the estimator as `params`, and reads its parameters only.
 import numpy as np
 
 from ..base._validation import search_params
-from ..utils._schedules import share_of_rate
+from ..training._schedules import share_of_rate
 from ._block_sums import BatchSums
 from ._context_sums import ExactSums, NamedSums, Options
 from ._train import SkipGram

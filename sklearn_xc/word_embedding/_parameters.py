@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from numbers import Integral, Real
 
 from ..base._validation import Interval, StrOptions
+from ..training._schedules import DECAY
 from ..utils._csr import LARGEST_INDEX
-from ..utils._schedules import DECAY
 
 CONSTRAINTS = {
     "dim": [Interval(Integral, 2, 2**16, closed="both")],

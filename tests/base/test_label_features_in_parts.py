@@ -115,7 +115,7 @@ def test_a_warm_start_goes_on_with_texts(name):
 
 @pytest.mark.parametrize("class_weight", ["balanced", "propensity"])
 def test_weights_of_classes_count_samples(class_weight):
-    from sklearn_xc.utils._class_weight import weights_of_labels
+    from sklearn_xc.training._class_weight import weights_of_labels
 
     model = MemoirSVC(random_state=0, class_weight=class_weight).fit(X, Y_1D, **GIVEN)
     counts = np.bincount(LABEL_OF, minlength=N_LABELS)

@@ -15,8 +15,8 @@ from sklearn.pipeline import make_pipeline
 
 import sklearn_xc
 from sklearn_xc import AugmentReduceClassifier, MemoirSVC, PPDSparseClassifier
+from sklearn_xc.base._label_counts import summed_support, weights_per_class
 from sklearn_xc.inspection import LabelReport, label_report
-from sklearn_xc.inspection._label_counts import summed_support, weights_per_class
 
 ESTIMATORS = [
     PPDSparseClassifier(random_state=0),
@@ -126,7 +126,7 @@ def test_support_of_classes_that_come_later():
     "form", [np.asarray, np.asfortranarray, sparse.csr_array, sparse.csc_array]
 )
 def test_weights_per_class(form, monkeypatch):
-    monkeypatch.setattr("sklearn_xc.inspection._label_counts.ENTRIES_AT_ONCE", 7)
+    monkeypatch.setattr("sklearn_xc.base._label_counts.ENTRIES_AT_ONCE", 7)
     W = RNG.integers(0, 3, size=(5, 11)).astype(np.float32)
     expected = (W != 0).sum(axis=1).tolist()
     assert weights_per_class(form(W), 5).tolist() == expected

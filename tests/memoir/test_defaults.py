@@ -15,7 +15,7 @@ from sklearn.svm import LinearSVC
 from sklearn_xc import MemoirSVC, load
 from sklearn_xc.datasets import make_xc_classification
 from sklearn_xc.memoir._auto import DataSeen, batch_size_of
-from sklearn_xc.utils._minibatches import sorted_by_class
+from sklearn_xc.training._minibatches import sorted_by_class
 
 RNG = np.random.default_rng(0)
 FEW = RNG.normal(size=(60, 4)).astype(np.float32)

@@ -22,7 +22,7 @@ from sklearn_xc import (
     load,
     save,
 )
-from sklearn_xc.utils._sizes_seen import Lengths
+from sklearn_xc.training._sizes_seen import Lengths
 
 
 @pytest.mark.parametrize("mode", [None, "r"])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sklearn_xc.utils._waiting import Replaced, digest_of
+from sklearn_xc.training._waiting import Replaced, digest_of
 
 RNG = np.random.default_rng(0)
 

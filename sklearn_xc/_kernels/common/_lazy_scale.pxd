@@ -6,7 +6,7 @@ from libc.stdint cimport int64_t
 cdef inline bint is_tiny(double scale) noexcept nogil:
     """Whether a scale is to be folded into the weights: beyond it float32 comes to its end.
 
-    As `SMALLEST_SCALE` of `utils/_lazy_scale.py`.
+    As `SMALLEST_SCALE` of `training/_lazy_scale.py`.
     """
     return scale < 1e-6
 

@@ -26,9 +26,9 @@ from sklearn_xc import (
     TopKThresholdClassifier,
     explain,
 )
+from sklearn_xc.base._explain import weights_at
 from sklearn_xc.base._linear_model import LinearScores
 from sklearn_xc.datasets import load_xc
-from sklearn_xc.inspection._explain import weights_at
 from sklearn_xc.utils._matrix import as_rows
 
 ESTIMATORS = [

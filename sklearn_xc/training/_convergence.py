@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ._callbacks import FIT_CALLER
+from ..utils._callbacks import FIT_CALLER
 
 # With fewer steps than these no stochastic method has learnt much, however well its rate is chosen:
 # small data needs more passes.

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sklearn_xc.utils._schedules import share_of_rate
+from sklearn_xc.training._schedules import share_of_rate
 
 
 @pytest.mark.parametrize("decay", ["linear", "inverse", 0.5])

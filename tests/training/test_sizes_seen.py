@@ -7,10 +7,10 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
 from sklearn_xc.implicit_softmax._data import NONE, SoftmaxData
 from sklearn_xc.implicit_softmax._sizes import Sizes
+from sklearn_xc.training._rows_seen import RowsSeen
+from sklearn_xc.training._sizes_seen import ColumnsSeen, Lengths
 from sklearn_xc.utils._matrix import as_rows
 from sklearn_xc.utils._records import made_record
-from sklearn_xc.utils._rows_seen import RowsSeen
-from sklearn_xc.utils._sizes_seen import ColumnsSeen, Lengths
 
 RNG = np.random.default_rng(0)
 

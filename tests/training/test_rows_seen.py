@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from sklearn_xc.training._rows_seen import N_REGISTERS, RowsSeen
 from sklearn_xc.utils._matrix import as_rows, normalise
-from sklearn_xc.utils._rows_seen import N_REGISTERS, RowsSeen
 
 
 def rows_of(X):

@@ -8,7 +8,7 @@ several times. Rows are told apart by a hash, and the hashes are counted by a Hy
 
 import numpy as np
 
-from ._records import is_array, is_count, is_not_negative, record
+from ..utils._records import is_array, is_count, is_not_negative, record
 
 BITS = 14  # of a hash that choose a register: 2**14 of them count to 0.8 % about
 N_REGISTERS = 2**BITS

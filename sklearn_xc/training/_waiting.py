@@ -12,9 +12,9 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from ._csr import as_dense
-from ._matrix import as_rows, normalise
-from ._records import either, is_a, is_array, is_count, is_truth, made_record, record
+from ..utils._csr import as_dense
+from ..utils._matrix import as_rows, normalise
+from ..utils._records import either, is_a, is_array, is_count, is_truth, made_record, record
 
 CLASSES_AT_ONCE = 256
 # Until BEGINNING samples have come, each call trains on all of them from the start, and then each

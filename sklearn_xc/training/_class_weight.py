@@ -4,8 +4,8 @@ from numbers import Real
 
 import numpy as np
 
-from ._propensity import propensities_of
-from ._validation import check_sample_weight
+from ..utils._propensity import propensities_of
+from ..utils._validation import check_sample_weight
 
 LARGEST_WEIGHT = 1e12  # of a class: float32 must hold its product with sample_weight
 

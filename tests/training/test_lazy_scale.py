@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sklearn_xc.utils._lazy_scale import SMALLEST_SCALE, fold
+from sklearn_xc.training._lazy_scale import SMALLEST_SCALE, fold
 
 RNG = np.random.default_rng(0)
 

@@ -6,8 +6,8 @@ their median asks for.
 
 import numpy as np
 
-from ._coordinates import UNEVEN, Coordinates
-from ._records import is_array, is_not_negative, record
+from ..utils._coordinates import UNEVEN, Coordinates
+from ..utils._records import is_array, is_not_negative, record
 
 BINS = 1024  # to each factor of two of a squared length
 NO_COLUMNS = np.zeros(0)

@@ -3,7 +3,7 @@
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from sklearn_xc.utils._convergence import (
+from sklearn_xc.training._convergence import (
     FEWEST_STEPS,
     number_of_passes,
     still_rose,
