@@ -60,7 +60,7 @@ class Sizes:
         return self.replaced(n_near=n_near, near=near + (mean - near) * (n_rows / n_near))
 
     def coordinates(self, dense, columns, fit_intercept):
-        """Return what `SoftmaxData.coordinates` would find for all rows, but for rounding of lengths.
+        """Return what `SoftmaxData.coordinates` would find for all rows, but for rounding.
 
         Parameters
         ----------
