@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn_xc import (
     AugmentReduceClassifier,
     ImplicitSoftmaxRegressor,
+    LabelTextClassifier,
     LDGSClassifier,
     LDGSWordEmbedding,
     MemoirSVC,
@@ -27,6 +28,7 @@ X = sparse.csr_array(sparse.hstack([X, np.ones((60, 1))]))
 Y = np.arange(60) % 7
 LABELS = sparse.csr_array(np.eye(7, dtype=np.int8)[Y])
 DOCUMENTS = [[f"w{i * j % 12}" for j in range(20)] for i in range(30)]
+TEXTS = [" ".join(words) for words in DOCUMENTS], np.arange(30) % 7
 MODELS = {
     "sparse": PPDSparseClassifier(calibration="isotonic", warm_start=True, random_state=0),
     "sigmoid": PPDSparseClassifier(calibration="sigmoid", random_state=0),
@@ -45,6 +47,9 @@ MODELS = {
     "words": LDGSWordEmbedding(dim=4, subsample=0, max_iter=1, min_count=1, random_state=0),
     "neighbors": TopKNeighborsClassifier(n_neighbors=9, graded=True, random_state=0),
     "dense_neighbors": TopKNeighborsClassifier(index="hnsw", random_state=0),
+    "label_texts": LabelTextClassifier(
+        TopKNeighborsClassifier(9, 2.0, 0.0, 1.0), label_texts={0: "w0 w1", 3: ["w2", "w3"]}
+    ),
     "stack": TopKStackingClassifier(
         [("near", TopKNeighborsClassifier(9, 2.0, 0.0, 1.0))], "linear", random_state=0
     ),
@@ -72,6 +77,7 @@ def fitted(name):
     others["neighbors"] = X, LABELS * np.float32(0.5), np.linspace(0.5, 1, 60), X[:7]
     others["stack"] = others["boosted_stack"] = X, LABELS, None, X[:7]
     others["dense_neighbors"] = X.toarray(), Y, None, X[:7]
+    others["label_texts"] = TEXTS
     given = others.get(name, (X, Y))
     model = clone(MODELS[name]).fit(*given)
     if name in ("stream", "stream_of_labels"):  # with rows that wait
@@ -93,19 +99,24 @@ def saved_models():
 def use(model):
     """Whatever a user may call; errors must be of the kinds that say something."""
     words = isinstance(model, LDGSWordEmbedding)
+    texts = isinstance(model, LabelTextClassifier)
+    rows, labels = TEXTS if texts else (X, Y)
+    told = ValueError, TypeError, AttributeError, KeyError, MemoryError
+    if texts:  # whose vectorizer is scikit-learn's, and looks words up in whatever arrays it has
+        told += (IndexError,)
     calls = {
-        "predict": (X,),
-        "predict_topk": (X,),
-        "predict_proba": (X,),
-        "decision_function": (X,),
-        "partial_fit": (X, Y),
-        "transform": (DOCUMENTS if words else X,),
-        "score": (DOCUMENTS,) if words else (X, Y),
-        "fit": (DOCUMENTS,) if words else (X, Y),
+        "predict": (rows,),
+        "predict_topk": (rows,),
+        "predict_proba": (rows,),
+        "decision_function": (rows,),
+        "partial_fit": (rows, labels),
+        "transform": (DOCUMENTS if words else rows,),
+        "score": (DOCUMENTS,) if words else (rows, labels),
+        "fit": (DOCUMENTS,) if words else (rows, labels),
         "most_similar": ("w1",),
     }
     for name, arguments in calls.items():
-        with contextlib.suppress(ValueError, TypeError, AttributeError, KeyError, MemoryError):
+        with contextlib.suppress(*told):
             getattr(model, name)(*arguments)
 
 

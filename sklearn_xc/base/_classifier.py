@@ -326,10 +326,6 @@ class BaseXCClassifier(
 
     _topk = topk_of_scores
 
-    def _topk_probabilities(self, rows, k, only=None):
-        """Find the k best with probabilities; for the estimators that have them."""
-        raise ValueError(f"scores='proba': {type(self).__name__} has no probabilities")
-
     def _require_output(self, rows, dtype, method, n_columns=None):
         shape = rows.shape[0], self._encoding.n_columns if n_columns is None else n_columns
         require_memory(

@@ -107,7 +107,8 @@ def check_kind_of_scores(model, scores: str, label_weight) -> None:
     try:
         model.predict_proba  # noqa: B018  (says by itself why there is none)
     except AttributeError as error:
-        raise ValueError(f"scores='proba': {error.__cause__ or error}") from error
+        reason = error.__cause__ or f"{type(model).__name__} has no probabilities"
+        raise ValueError(f"scores='proba': {reason}") from error
 
 
 def topk_of_scores(model, rows, k: int, only=None):

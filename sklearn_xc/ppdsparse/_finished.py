@@ -26,7 +26,8 @@ class Finished:
         self._on_disk = scratch.on_disk
         if checkpoint is None and scratch.on_disk:
             checkpoint = Checkpoint(scratch.path("blocks"), {})
-            checkpoint.begin(0)
+            with checkpoint:  # nobody else knows the folder, so nobody has to be kept out of it
+                checkpoint.begin(0)
         self._checkpoint, self._blocks, self._sizes = checkpoint, blocks, sizes
         self.parts = [None] * len(blocks)
         if checkpoint is not None:

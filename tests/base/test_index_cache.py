@@ -84,9 +84,9 @@ def test_concurrent_prediction_builds_one_index(monkeypatch):
     model = pickle.loads(pickle.dumps(LeastSquares(n_jobs=2).fit(X, MULTICLASS)))
     built, results = [], []
 
-    def counted(*arguments):
+    def counted(*arguments, **options):
         built.append(1)
-        return _base_index(*arguments)
+        return _base_index(*arguments, **options)
 
     _base_index = _linear_model.InvertedIndex
     monkeypatch.setattr(_linear_model, "InvertedIndex", counted)

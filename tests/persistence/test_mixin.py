@@ -265,7 +265,7 @@ TRUSTED = [
     "sklearn_xc.memoir._growing_weights.Iterates",
     "sklearn_xc.ppdsparse._classifier.PPDSparseClassifier",
     "sklearn_xc.training._rows_seen.RowsSeen",
-    "sklearn_xc.training._sizes_seen.Columns",
+    "sklearn_xc.training._sizes_seen.ColumnsSeen",
     "sklearn_xc.training._sizes_seen.Lengths",
     "sklearn_xc.training._waiting.Replaced",
     "sklearn_xc.training._waiting.Waiting",
