@@ -43,7 +43,7 @@ class PredictsTopK:
             From 1 to the number of classes K, or of those that `labels` and `exclude` leave; by
             default the smaller of 5 and that.
         scores : {"decision", "proba"}, default="decision"
-            What to return beside the labels: scores as of :meth:`decision_function`, or
+            What to return beside the labels: scores as of ``decision_function``, or
             probabilities, where the estimator has them: those of ``predict_proba``, rounded to
             float32.
         sparse_output : bool, default=False
