@@ -46,7 +46,10 @@ def row_of_readme(r):
 
 def readme(title, data, system):
     text = f"| {title} | {{}} | {{}} | {{}} | {{}} | {{}} |"
-    group = {"amazon670k_shape": lambda k: k.amazon670k_shape.amazon670k_shape}
+    group = {
+        "amazon670k_shape": lambda k: k.amazon670k_shape.amazon670k_shape,
+        "lemmas": lambda k: k.sizes.lemmas,
+    }
     of_data = group.get(data, lambda k: k.peers[data])
     return README, text, lambda k: row_of_readme(of_data(k)[system])
 
@@ -65,6 +68,9 @@ FIGURES = [
     readme("omikuji, another tree", "yso_finna_en", "omikuji_wide"),
     readme(OURS, "amazon670k_shape", "ppdsparse"),
     readme(XR, "amazon670k_shape", "pecos_xr"),
+    readme(OURS, "lemmas", "ppdsparse"),
+    readme(XR, "lemmas", "pecos_xr"),
+    readme("omikuji, another tree", "lemmas", "omikuji"),
     (
         README,
         "Rows of 1,150 words with 30,938 labels take {} s and {} MB where PECOS's tree takes {} "
