@@ -10,6 +10,7 @@ import matplotlib
 
 matplotlib.use("agg")
 import matplotlib.pyplot as plt
+from matplotlib.ticker import LogLocator, NullFormatter
 
 DOC = Path(__file__).resolve().parent
 SHOWN = {  # data -> title
@@ -51,7 +52,9 @@ def main():
                 label=name,
             )
         axes.set(title=title, xlabel="training, seconds (log scale)", xscale="log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.xaxis.set_major_formatter("{x:g}")
+        axes.xaxis.set_minor_formatter(NullFormatter())
         axes.margins(0.12, 0.15)
         axes.grid(alpha=0.3, which="both")
     panels[0].set_ylabel("first label right, %")
