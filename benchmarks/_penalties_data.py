@@ -25,6 +25,27 @@ def split_of(name):
     return split._replace(X_test=split.X_test[rows], Y_test=sp.csr_matrix(split.Y_test)[rows])
 
 
+def one_class(split, most_test_rows):
+    """Return X, y, X_test, y_test of the first labels; training rows in random order.
+
+    Test rows are of classes that training has, `most_test_rows` at most.
+    """
+    (X, y), (X_test, y_test) = (_first_labels(*part) for part in (split[:2], split[2:]))
+    classes, y = np.unique(y, return_inverse=True)
+    known = np.isin(y_test, classes)
+    X_test, y_test = X_test[known], np.searchsorted(classes, y_test[known])
+    rng = np.random.default_rng(1)
+    scored, order = rng.permutation(len(y_test))[:most_test_rows], rng.permutation(len(y))
+    return X[order], y[order], X_test[scored], y_test[scored]
+
+
+def _first_labels(X, Y):
+    Y = sp.csr_matrix(Y)
+    labelled = np.diff(Y.indptr) > 0
+    Y = Y[labelled]
+    return X[labelled], Y.indices[Y.indptr[:-1]]
+
+
 # ------------------------------------------------------------------------------- parts of a set
 
 

@@ -56,21 +56,7 @@ def split_of(name):
         split = _penalties_data.split_of(name)
     else:
         split = _common.load(name)
-    (X, y), (X_test, y_test) = (_first_labels(*part) for part in (split[:2], split[2:]))
-    classes, y = np.unique(y, return_inverse=True)
-    known = np.isin(y_test, classes)
-    X_test, y_test = X_test[known], np.searchsorted(classes, y_test[known])
-    rng = np.random.default_rng(1)
-    scored = rng.permutation(len(y_test))[:MOST_TEST_ROWS]
-    order = rng.permutation(len(y))
-    return X[order], y[order], X_test[scored], y_test[scored]
-
-
-def _first_labels(X, Y):
-    Y = sp.csr_matrix(Y)
-    labelled = np.diff(Y.indptr) > 0
-    Y = Y[labelled]
-    return sp.csr_matrix(X)[labelled], Y.indices[Y.indptr[:-1]]
+    return _penalties_data.one_class(split, MOST_TEST_ROWS)
 
 
 def model_of(system):

@@ -1,4 +1,4 @@
-"""What alpha="auto" of MemoirSVC and of the softmax models loses to a grid of its multiples.
+"""Losses of alpha="auto" to a grid of its multiples, of MemoirSVC and of the softmax models.
 
     python benchmarks/ridges.py [--data "digits, all" ...] [--systems memoir ...]
 
@@ -13,7 +13,6 @@ import _common
 import _penalties_data
 import _runner
 import numpy as np
-import scipy.sparse as sp
 
 DATA = (
     "digits, all",
@@ -56,21 +55,7 @@ multiple in parentheses. Each row has the first of its labels."""
 
 def split_of(name):
     """X, y, X_test, y_test with test rows of known classes, in random order."""
-    split = _penalties_data.split_of(name)
-    (X, y), (X_test, y_test) = (_first(*part) for part in (split[:2], split[2:]))
-    classes, y = np.unique(y, return_inverse=True)
-    known = np.isin(y_test, classes)
-    X_test, y_test = X_test[known], np.searchsorted(classes, y_test[known])
-    rng = np.random.default_rng(1)
-    scored, order = rng.permutation(len(y_test))[:MOST_TEST_ROWS], rng.permutation(len(y))
-    return X[order], y[order], X_test[scored], y_test[scored]
-
-
-def _first(X, Y):
-    Y = sp.csr_matrix(Y)
-    labelled = np.diff(Y.indptr) > 0
-    Y = Y[labelled]
-    return X[labelled], Y.indices[Y.indptr[:-1]]
+    return _penalties_data.one_class(_penalties_data.split_of(name), MOST_TEST_ROWS)
 
 
 def model_of(system):

@@ -12,7 +12,7 @@ def _modules():
 
 
 def classes():
-    """Name of each class -> the files that define a class of that name."""
+    """Return the files that define a class of each name."""
     found = defaultdict(list)
     for file, tree in _modules():
         for node in tree.body:
@@ -22,7 +22,7 @@ def classes():
 
 
 def exiles():
-    """Functions outside of classes that assign attributes of their first argument."""
+    """Find functions outside of classes that assign attributes of their first argument."""
     return {
         f"{file}: {node.name}"
         for file, tree in _modules()
@@ -32,7 +32,7 @@ def exiles():
 
 
 def assigns_first(function):
-    """Whether a function assigns, or deletes, an attribute of its first argument."""
+    """Return whether a function assigns, or deletes, an attribute of its first argument."""
     first = function.args.args[0].arg
     for node in ast.walk(function):
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, (ast.Store, ast.Del)):

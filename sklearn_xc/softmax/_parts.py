@@ -1,4 +1,4 @@
-"""What both softmax models ask of samples that wait (see `training/_waiting.py`)."""
+"""Samples that wait for a mini-batch, as both softmax models see them (`training/_waiting.py`)."""
 
 import numpy as np
 

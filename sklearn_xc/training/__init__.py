@@ -1,1 +1,1 @@
-"""What the passes of a fit share: order, rates, weights, rows of streams, when to stop."""
+"""Shared parts of the passes of a fit: order, rates, weights, rows of streams, when to stop."""

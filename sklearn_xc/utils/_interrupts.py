@@ -1,4 +1,4 @@
-"""What has to be done to its end, however often Ctrl-C comes meanwhile."""
+"""Calls that are made to their end, however often Ctrl-C comes meanwhile."""
 
 
 def to_the_end(action):
