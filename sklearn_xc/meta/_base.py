@@ -35,6 +35,19 @@ FOLDS = [  # values of the parameter `cv`
 ]
 
 
+def best_classes(estimator, X, k, response="decision", only=None):
+    """Return numbers and scores of the k best classes of an estimator, also inside a pipeline.
+
+    With a restriction `only` -1 stands where a row may have fewer.
+    """
+    classes = np.asarray(estimator.classes_)
+    if only is None:
+        labels, scores = predict_topk(estimator, X, k, response)
+        return codes_of(labels, classes), scores
+    found = predict_topk(estimator, X, k, response, True, **only.arguments(classes))
+    return best_of_each(found.indptr, found.indices, found.data, k)
+
+
 class BaseTopKWrapper(
     PredictsTopK,
     SaveMixin,
@@ -226,16 +239,7 @@ class BaseTopKWrapper(
         return topk_predictor(self.estimator_, k, scores, **only)
 
     def _best(self, X, k, response="decision", only=None):
-        """Return numbers and scores of the k best classes of the estimator.
-
-        With a restriction `only` -1 stands where a row may have fewer.
-        """
-        classes = self._labels.classes
-        if only is None:
-            labels, scores = predict_topk(self.estimator_, X, k, response)
-            return codes_of(labels, classes), scores
-        found = predict_topk(self.estimator_, X, k, response, True, **only.arguments(classes))
-        return best_of_each(found.indptr, found.indices, found.data, k)
+        return best_classes(self.estimator_, X, k, response, only)
 
     def _topk(self, rows, k, only=None):
         return self._best(rows, k, "decision", only)

@@ -9,11 +9,13 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.utils.validation import check_is_fitted
 
 from ..base._classifier import HasMethods, all_or_nothing, as_it_is, check_parameters
+from ..base._predict_topk import PredictsTopK
 from ..persistence import SaveMixin
 from ..stacking._classifier import TopKStackingClassifier
-from ..topk._predict import predict_topk, topk_predictor
+from ..topk._predict import topk_predictor
 from ..utils._available import available_if
 from ..utils._records import is_a, is_labels, is_text, require_attributes, savable
+from ._base import best_classes
 from ._kept_texts import KeptTexts
 from ._label_forms import LISTS, read_targets
 from ._label_text_growth import TextGrowth, has
@@ -22,7 +24,7 @@ from ._vectorizing import as_label_features, fitted_vectorizer, read_label_texts
 
 @savable
 class LabelTextClassifier(
-    TextGrowth, SaveMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator
+    PredictsTopK, TextGrowth, SaveMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator
 ):
     """Text in, names out: a classifier that reads what labels are called.
 
@@ -206,7 +208,7 @@ class LabelTextClassifier(
         """Return the model of one moment, and the rows of X by its vectorizer."""
         check_is_fitted(self)
         now = as_it_is(self)
-        return now, now.vectorizer_.transform(read_rows(X))
+        return now, now._rows(X)
 
     def predict(self, X):
         """Predict the label or labels of each text.
@@ -230,36 +232,14 @@ class LabelTextClassifier(
             for start, stop in zip(found.indptr[:-1], found.indptr[1:], strict=True)
         ]
 
-    def predict_topk(
-        self,
-        X,
-        k=None,
-        scores="decision",
-        sparse_output=False,
-        *,
-        labels=None,
-        exclude=None,
-        label_weight=None,
-    ):
-        """Predict the k best labels of each text, best first, by their names.
+    def _rows(self, X):
+        return self.vectorizer_.transform(read_rows(X))
 
-        Parameters
-        ----------
-        X : sequence of str
-        k, scores, sparse_output, labels, exclude, label_weight : object
-            As of :func:`sklearn_xc.predict_topk`.
+    def _topk(self, rows, k, only=None):
+        return best_classes(self.classifier_, rows, k, "decision", only)
 
-        Returns
-        -------
-        labels : ndarray of shape (n_samples, k)
-        scores : ndarray of float32, shape (n_samples, k)
-        matrix : csr_array of float32, shape (n_samples, n_classes)
-            In their place with `sparse_output`.
-        """
-        only = {"labels": labels, "exclude": exclude, "label_weight": label_weight}
-        now, rows = self._asked(X)
-        given = now.classifier_, rows, k, scores, sparse_output
-        return predict_topk(*given, **only, names=now._names())
+    def _topk_probabilities(self, rows, k, only=None):
+        return best_classes(self.classifier_, rows, k, "proba", only)
 
     def topk_predictor(self, k=None, *, labels=None, exclude=None, label_weight=None):
         """Make an object that answers for single texts, as :func:`sklearn_xc.topk_predictor`.
