@@ -83,9 +83,8 @@ def first_label(data):
     parts = []
     split = _common.load(data)
     for X, Y in (split[:2], split[2:]):
-        labelled = np.diff(Y.indptr) > 0
-        Y = sp.csr_matrix(Y)[labelled]
-        parts += [X[labelled], indicator(Y.indices[Y.indptr[:-1]], Y.shape[1])]
+        X, y = _first_labels(X, Y)
+        parts += [X, indicator(y, Y.shape[1])]
     return Split(*parts)
 
 
