@@ -210,7 +210,7 @@ def time_of_steps(system, X, y, W, n_threads, busy):
     problem = LDGSProblem(
         rows, positives, None, np.zeros(len(y), dtype=bool), n_classes, False, True
     )
-    settings = settings_of(model, first_state(model, rows, n_classes).plan, problem, len(X))
+    settings = settings_of(model, first_state(model, rows, n_classes)[0], problem, len(X))
     layout = ColumnLayout(X.shape[1], settings.n_chunks, "linear", True)
     weights = Weights(layout.weights(W, np.zeros(n_classes, np.float32)), None, True)
     steps = LDGSSteps(

@@ -99,7 +99,7 @@ def penalty_of(model):
     """That of MEMOIR's objective (eq. 10); those of the others are small beside their losses."""
     if not isinstance(model, MemoirSVC):
         return 0.0
-    W, constant = model._saved.model(len(model.classes_), model.average)
+    W, constant = model._state.saved.model(len(model.classes_), model.average)
     return model.alpha_ / 2 * (W.multiply(W).sum() + np.square(constant, dtype=float).sum())
 
 

@@ -178,9 +178,9 @@ def settings_of(model, bound, sizes, max_iter: int, part, **others):
         Further settings.
     """
     n_samples, n_training, weight = sizes
-    entries_of_row, is_part = model._moments.entries_of_row, part is not None
+    entries_of_row, is_part = model._state.moments.entries_of_row, part is not None
     rate, falls_to_zero = rate_of(model, bound, entries_of_row, is_part)
-    n_rows = model._seen.n_rows if is_part else n_training  # that gradients are scaled to
+    n_rows = model._state.seen.n_rows if is_part else n_training  # that gradients are scaled to
     n_whole, tol = n_rows, model.tol
     if tol is None and model.early_stopping:
         tol = 0.0
@@ -188,7 +188,7 @@ def settings_of(model, bound, sizes, max_iter: int, part, **others):
         reference = max(REFERENCE, len(model.classes_))
         n_whole = reference if is_part else min(n_rows, reference)
         if is_part:  # of all calls
-            n_whole /= model._seen.weight_of_visits / model._seen.n_visits
+            n_whole /= model._state.seen.weight_of_visits / model._state.seen.n_visits
         elif weight is not None:
             n_whole /= mean_weight(weight)
     if is_part:
@@ -225,18 +225,18 @@ def coordinates_of(model, n_features, dense):
     """Return the coordinates of the steps; published steps are on the columns as they are."""
     if model.learning_rate != "auto":
         return Coordinates(scale=np.ones(n_features))
-    return model._moments.coordinates(dense)
+    return model._state.moments.coordinates(dense)
 
 
 def ridge_of(model, n_features, dense):
     """Return the strength of the penalty on each column's weights as they are."""
     if model.alpha != "auto":
         return np.full(n_features, float(model.alpha))
-    return RIDGE * model._moments.coordinates(dense).scale ** 2
+    return RIDGE * model._state.moments.coordinates(dense).scale ** 2
 
 
 def entries_of(model, coordinates):
     """Return samples of all parts that have each feature; once shifted, a column has no zeros."""
-    n_rows = model._seen.n_rows
-    entries = model._moments.entries_of_feature(n_rows)
+    n_rows = model._state.seen.n_rows
+    entries = model._state.moments.entries_of_feature(n_rows)
     return entries if coordinates.mean is None else np.where(coordinates.mean, n_rows, entries)

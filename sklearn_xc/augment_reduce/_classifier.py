@@ -1,22 +1,27 @@
 """Augment-and-Reduce: softmax, probit and logistic models over very many classes."""
 
+from dataclasses import replace
+
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ..base._multiclass import labels_of
 from ..base._validation import validate_warm_start
 from ..softmax._base import BaseSoftmaxClassifier
-from ..training._rows_seen import RowsSeen
-from ..utils._callbacks import Progress, with_callbacks
+from ..softmax._parts import chosen
+from ..training._minibatches import in_parts, sorted_by_class
+from ..training._waiting import Waiting
+from ..utils._callbacks import SILENT, Progress, with_callbacks
+from ..utils._matrix import as_rows
 from ..utils._random import stream
 from ..utils._records import savable
-from ._auto import check_bound, passes_of
+from ._auto import batch_size_of, check_bound, passes_of
 from ._convergence import warn_of_end
-from ._feature_moments import FeatureMoments
-from ._fitted import check_loaded, grown_averages
+from ._fitted import check_loaded
 from ._noise_models import log_probabilities
 from ._parameters import CONSTRAINTS, PUBLISHED, PUBLISHED_SIZES
-from ._parts import train_on_part
 from ._start import initial_weights
+from ._state import AugmentReduceState
 from ._train import train
 
 
@@ -210,6 +215,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
 
     PUBLISHED, PUBLISHED_SIZES = PUBLISHED, PUBLISHED_SIZES
     _parameter_constraints = CONSTRAINTS
+    _state_record = AugmentReduceState
     # Against lighter samples the ridge decides; gradients of heavier ones overflow when squared.
     _range_of_weights = 1e-8, 1e15
 
@@ -307,18 +313,18 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
                 sample_weight = texts.weights_below(sample_weight, len(codes))
                 rows, codes = texts.below(rows), texts.labels_below(codes)
             check_bound(self)
-            self._waiting = None
+            averages = None
             if weights is None:
-                self.n_steps_, self._averages = 0, None
+                self.n_steps_ = 0
+            else:
+                averages = self._state.averages
             n_visited = len(codes) if sample_weight is None else np.count_nonzero(sample_weight)
             max_iter = passes_of(self, n_visited)
             progress.start(max_iter, set_model=type(self)._set_copies)
             if self.learning_rate == "auto":
                 rows = rows.shortened(sample_weight)
-            self._seen = RowsSeen().with_hashes(rows.hashes(), sample_weight)
-            weight = np.ones(len(codes)) if sample_weight is None else sample_weight.astype(float)
-            sums = rows.feature_sums(weight)
-            self._moments = FeatureMoments(rows.shape[1]).with_sums(sums, weight)
+            state = AugmentReduceState.empty(rows.shape[1], averages)
+            self._state, self._waiting = _with_rows(state, rows, sample_weight), None
             result = train(
                 self, rows, codes, sample_weight, weights, max_iter, progress, n_texts=texts.n
             )
@@ -330,8 +336,39 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         return self
 
     def _partial_fit(self, X, codes, sample_weight, first):
+        """Make one pass over more samples and the leftover ones (see `training/_waiting.py`)."""
         check_bound(self, part=True)
-        train_on_part(self, X, codes, sample_weight, first)
+        X, codes, sample_weight, n_new, cold = self._with_waiting(X, codes, sample_weight, first)
+        if cold:
+            self.n_steps_ = 0
+        before = None if cold else vars(self).get("_state")  # not of models of other origin
+        if self.learning_rate == "auto":
+            X = as_rows(X).shortened(sample_weight, before and before.moments.length).matrix()
+        rows = as_rows(X if cold else X[len(codes) - n_new :])
+        new_weight = None if sample_weight is None else sample_weight[len(codes) - rows.shape[0] :]
+        before = before or AugmentReduceState.empty(X.shape[1])
+        self._state, self._waiting = _with_rows(before, rows, new_weight), None
+        size, n_visits = batch_size_of(self, part=True), self._state.seen.n_visits
+        rng = stream(0, "order of a part", n_visits) if sorted_by_class(codes) else None
+        whole, rest = in_parts(len(codes), size, rng)
+        progress = self._progress_of_part()
+        samples = X, codes, sample_weight
+        if len(whole):
+            self._keep(self._part(samples, whole, cold, 1.0, progress))
+            progress, cold = SILENT, False
+        tables = () if cold else self._tables()
+        if len(rest):
+            result = self._part(samples, rest, cold, len(rest) / size, progress)
+            self._keep(result, lasting=False, told=progress is SILENT)
+            X, codes, sample_weight = chosen(*samples, rest)
+            of_rest = X, labels_of(codes), sample_weight
+            self._waiting = Waiting(*of_rest, cold, tables, self._tables())
+
+    def _part(self, samples, some, cold, part, progress):
+        """Return the result of a pass over some samples of a part."""
+        weights = None if cold else self._start_weights()
+        X, codes, sample_weight = chosen(*samples, some)
+        return train(self, as_rows(X), codes, sample_weight, weights, 1, progress, part=part)
 
     def _weights_of_new_classes(self, n_new):
         """Draw weights as at the start, other ones for each number of classes."""
@@ -341,13 +378,26 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
 
     def _place_classes(self, places):
         super()._place_classes(places)
-        self._averages = grown_averages(self, places)
+        self._state = self._state.placed(places, len(self.classes_))
 
-    def _keep(self, result):
-        """Predict with what passes have led to."""
+    def _keep(self, result, lasting=True, told=False):
+        """Predict with what passes have led to.
+
+        Parameters
+        ----------
+        result : Result
+        lasting : bool, default=True
+            Whether the next call goes on from these steps, and does not take them back.
+        told : bool, default=False
+            Whether `loss_curve_` tells of other steps of this call already.
+        """
         self._set_dense_model(result.W, result.b)
-        self._averages, self.n_steps_ = result.averages, result.n_steps
-        self.n_iter_, self.loss_curve_ = len(result.losses), np.array(result.losses)
+        if lasting:
+            self._state = replace(self._state, averages=result.averages)
+            self.n_steps_ = result.n_steps
+        if not told:
+            self.loss_curve_ = np.array(result.losses)
+        self.n_iter_ = len(result.losses)
         self.bound_, self.learning_rate_ = result.bound, result.learning_rate
         vars(self).pop("validation_scores_", None)
         if result.scores:
@@ -365,3 +415,8 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         # by quadrature and interpolation they sum to 1 within 1e-9
         log_p -= np.log(np.exp(log_p).sum(axis=1, keepdims=True))
         return log_p
+
+
+def _with_rows(state, rows, sample_weight):
+    weight = np.ones(rows.shape[0]) if sample_weight is None else sample_weight.astype(float)
+    return state.with_rows(rows.hashes(), rows.feature_sums(weight), weight)

@@ -375,7 +375,7 @@ def train(model, rows, codes, sample_weight, weights, max_iter, progress, part=N
         settings = replace(settings, **plain_settings(model, coordinates.scale, n_classes, samples))
     if not starts_at_zero:
         to_inside(*weights, coordinates)
-    averages, squares = model._averages, coordinates.scale**2
+    averages, squares = model._state.averages, coordinates.scale**2
     if averages is not None and not plain:  # of gradients by the weights as they are
         averages = averages[0] / squares.astype(np.float32), averages[1]
     watched = samples.few(len(weights[1]), seed)

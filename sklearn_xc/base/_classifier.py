@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..persistence import SaveMixin, weights_to_store
+from ..persistence._weights import LoadedWeights
 from ..topk._inverted_index import InvertedIndex
 from ..utils._callbacks import CallbackSupportMixin, Progress
 from ..utils._matrix import as_rows, in_checked_csr, normalise
@@ -19,11 +20,11 @@ from ._explain import (
     places_of_labels,
     predicted_places,
 )
-from ._fitted import check_labels_and_counts, check_shape, take_loaded_weights
+from ._fit_labels import TakesLabels
+from ._fitted import check_labels_and_counts, check_shape
 from ._label_counts import counts_of_codes, report_of
 from ._labels import labels_to_score
 from ._linear_model import IndexCache, LinearScores, arrays_of, checked_weights, trust
-from ._nearly_empty import warn_if_nearly_empty
 from ._predict_topk import PredictsTopK, topk_of_scores
 from ._topk_predictor import AnswersSingleRows
 from ._validation import (
@@ -56,6 +57,7 @@ class BaseXCClassifier(
     PredictsTopK,
     AnswersSingleRows,
     WeightFormat,
+    TakesLabels,
     SaveMixin,
     CallbackSupportMixin,
     ClassifierMixin,
@@ -178,8 +180,39 @@ class BaseXCClassifier(
         return state
 
     def _set_loaded_state(self, state, origin):
-        take_loaded_weights(self, state, origin)
+        self._take_loaded_weights(state, origin)
         super()._set_loaded_state(state, origin)
+
+    def _take_loaded_weights(self, state, origin):
+        """Take the weights of the state that is loaded; what else there is, stays in `state`.
+
+        Parameters
+        ----------
+        state : dict
+            ``coef_`` is taken out of it.
+        origin : object or None
+            The mapped file, None where all is in memory.
+        """
+        weights = state.pop("coef_", None)
+        mapped = vars(self).pop("_loaded", None)  # there if all of a mapped file is read now
+        known = {**vars(self), **state}
+        if isinstance(weights, LoadedWeights):
+            check_shape(known, weights.index.shape, self._scores_of(known).n_inputs())
+            self._index_cache = IndexCache()
+            if mapped is None or self.intercept_ is mapped.intercept:
+                self.intercept_ = weights.intercept
+            if origin is None:
+                self.coef_ = weights.coef()
+                self._index_cache.put(self.coef_, weights.intercept, weights.index)
+            else:
+                self._loaded = weights
+        elif weights is not None and not self._scores_of(known).kept_as_lists:
+            check_shape(known, np.shape(weights), self._scores_of(known).n_inputs())
+            state["coef_"], self._index_cache = weights, IndexCache()
+        elif weights is None and origin is not None and "coef_" in origin.late():
+            self._index_cache = IndexCache()  # see `SaveMixin._check_late`
+        elif weights is not None or (mapped is None and "coef_" not in vars(self)):
+            raise ValueError(f"it holds a {type(self).__name__} without weights")
 
     def _check_loaded(self, mapped):
         super()._check_loaded(mapped)
@@ -303,7 +336,7 @@ class BaseXCClassifier(
         if encoding.container is None:
             now._require_output(rows, encoding.dtype, "predict")
         pattern = model.positives(rows, n_threads)
-        warn_if_nearly_empty(self, np.diff(pattern.indptr), "score above zero")
+        self._warn_if_nearly_empty(np.diff(pattern.indptr), "score above zero")
         return encoding.indicator(pattern)
 
     def score(self, X, y, sample_weight=None):

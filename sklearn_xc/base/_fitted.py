@@ -5,7 +5,6 @@ from scipy import sparse
 from sklearn.frozen import FrozenEstimator
 
 from ..persistence import SaveMixin
-from ..persistence._weights import LoadedWeights
 from ..training._waiting import Waiting
 from ..utils._records import (
     either,
@@ -19,40 +18,6 @@ from ..utils._records import (
 )
 from ..utils._unwrap import find_inner
 from ._labels import LabelEncoding
-from ._linear_model import IndexCache
-
-
-def take_loaded_weights(model, state, origin):
-    """Give a model the weights of the state that is loaded; what else there is, stays in `state`.
-
-    Parameters
-    ----------
-    model : BaseXCClassifier
-    state : dict
-        ``coef_`` is taken out of it.
-    origin : object or None
-        The mapped file, None where all is in memory.
-    """
-    weights = state.pop("coef_", None)
-    mapped = vars(model).pop("_loaded", None)  # there if all of a mapped file is read now
-    known = {**vars(model), **state}
-    if isinstance(weights, LoadedWeights):
-        check_shape(known, weights.index.shape, model._scores_of(known).n_inputs())
-        model._index_cache = IndexCache()
-        if mapped is None or model.intercept_ is mapped.intercept:
-            model.intercept_ = weights.intercept
-        if origin is None:
-            model.coef_ = weights.coef()
-            model._index_cache.put(model.coef_, weights.intercept, weights.index)
-        else:
-            model._loaded = weights
-    elif weights is not None and not model._scores_of(known).kept_as_lists:
-        check_shape(known, np.shape(weights), model._scores_of(known).n_inputs())
-        state["coef_"], model._index_cache = weights, IndexCache()
-    elif weights is None and origin is not None and "coef_" in origin.late():
-        model._index_cache = IndexCache()  # see `SaveMixin._check_late`
-    elif weights is not None or (mapped is None and "coef_" not in vars(model)):
-        raise ValueError(f"it holds a {type(model).__name__} without weights")
 
 
 def check_labels_and_counts(model, mapped):
@@ -71,7 +36,7 @@ def check_labels_and_counts(model, mapped):
         _held_out_counts=either(None, is_array(np.int64, ndim=2, least=0)),
         n_iter_=is_int32,
         loss_curve_=is_array(np.float64, finite=False),
-        _beginning=is_a(Waiting),
+        _beginning=either(None, is_a(Waiting)),
         _encoding=is_a(LabelEncoding),
         classes_=is_labels,
         coef_=lambda coef: sparse.issparse(coef) or isinstance(coef, np.ndarray),
@@ -91,8 +56,8 @@ def check_labels_and_counts(model, mapped):
         :-1
     ] not in ((), (3,)):
         raise ValueError(f"counts of labels for another number than {n_classes} classes")
-    if "_beginning" in vars(model):
-        model._beginning.check((), n_classes, model.n_features_in_)
+    if (beginning := vars(model).get("_beginning")) is not None:
+        beginning.check((), n_classes, model.n_features_in_)
 
 
 def check_shape(state, shape, n_inputs):

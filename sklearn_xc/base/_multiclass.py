@@ -1,22 +1,11 @@
-"""One class a sample: `partial_fit`, labels of its calls, samples kept from training.
-
-An estimator whose method is this `partial_fit` has
-
-* ``_partial_fit(X, codes, sample_weight, first)``;
-* ``_needs_a_beginning()``, which says whether what it has learnt depends on the sizes of columns;
-* for classes that come later, ``_place_classes(places)``: with ``classes_`` already grown, bring
-  all that the solver keeps of the classes before to these places, and start the others as a fit
-  would.
-"""
-
-from functools import partial
+"""One class a sample: `partial_fit`, labels of its calls, samples kept from training."""
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from ..training._class_weight import times_class_weight
-from ..training._waiting import ended_beginning, keep_beginning, with_beginning
+from ..training._waiting import beginning_of, ended_beginning, with_beginning
 from ..utils._given_labels import given_classes, plain_labels
 from ..utils._matrix import as_rows, in_checked_csr, normalise
 from ..utils._validation import check_sample_weight
@@ -28,109 +17,167 @@ from ._new_classes import merge_labels
 from ._validation import check_parameters
 
 
-def partial_fit(self, X, y, classes=None, sample_weight=None, label_features=None):
-    """Go on training with one pass over more samples, whose classes may be new.
+class TrainsInParts:
+    """Mixin of `partial_fit` with one class a sample.
 
-    A label that no call before has named becomes a class: ``classes_`` stays sorted, and the
-    weights of the new class start as those of a fit do. See the user guide for how far this
-    equals naming all classes at the first call.
+    An estimator with it has
 
-    Where steps depend on the sizes of columns, the first samples are kept: until there are a
-    hundred, each call trains on all of them from the start, since fewer say little, and up to 800
-    each by which their number has grown by a quarter, or when they begin to come again.
-
-    Parameters
-    ----------
-    X : array-like or sparse, shape (n_samples, n_features)
-    y : array-like of shape (n_samples,)
-        Of the same kind (numbers, strings) in every call.
-    classes : array-like of shape (n_classes,), default=None
-        Required at the first call, where no fit came before: the classes to begin with, two at
-        least. Later, all classes from this call on: those of before, and any new ones, with or
-        without samples; then y may hold no others.
-    sample_weight : array-like of shape (n_samples,), default=None
-    label_features : array-like or sparse, shape (n_classes, n_features), or sequence of these, \
-            default=None
-        Texts of the labels, as in `fit`: further rows of this call, after the others. They are
-        of `classes` in its order, or of all classes after the call, sorted.
-
-    Returns
-    -------
-    self : object
-
-    Raises
-    ------
-    ValueError
-        If ``classes`` is missing at the first call, leaves out a class of before, or does not
-        name a label of y; if labels are of another kind than the classes.
-    MemoryError
-        If there is no room for the weights of the new classes.
-
-    Notes
-    -----
-    Whatever ends the call early leaves the estimator as it was.
+    * ``_partial_fit(X, codes, sample_weight, first)``;
+    * ``_needs_a_beginning()``, which says whether what it has learnt depends on the sizes of
+      columns;
+    * for classes that come later, ``_place_classes(places)``: with ``classes_`` already grown,
+      bring all that the solver keeps of the classes before to these places, and start the others
+      as a fit would;
+    * if samples wait for a mini-batch, ``_tables()`` and ``_put_back(*tables)``, which return and
+      set what a step changes.
     """
-    with self._all_or_nothing():
+
+    _waiting = None  # samples on which no lasting step was taken: a `Waiting`
+    _beginning = None  # the first samples of all, as long as there are few of them
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None, label_features=None):
+        """Go on training with one pass over more samples, whose classes may be new.
+
+        A label that no call before has named becomes a class: ``classes_`` stays sorted, and the
+        weights of the new class start as those of a fit do. See the user guide for how far this
+        equals naming all classes at the first call.
+
+        Where steps depend on the sizes of columns, the first samples are kept: until there are a
+        hundred, each call trains on all of them from the start, since fewer say little, and up to
+        800 each by which their number has grown by a quarter, or when they begin to come again.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Of the same kind (numbers, strings) in every call.
+        classes : array-like of shape (n_classes,), default=None
+            Required at the first call, where no fit came before: the classes to begin with, two at
+            least. Later, all classes from this call on: those of before, and any new ones, with or
+            without samples; then y may hold no others.
+        sample_weight : array-like of shape (n_samples,), default=None
+        label_features : array-like or sparse, shape (n_classes, n_features), or sequence of \
+                these, default=None
+            Texts of the labels, as in `fit`: further rows of this call, after the others. They are
+            of `classes` in its order, or of all classes after the call, sorted.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            If ``classes`` is missing at the first call, leaves out a class of before, or does not
+            name a label of y; if labels are of another kind than the classes.
+        MemoryError
+            If there is no room for the weights of the new classes.
+
+        Notes
+        -----
+        Whatever ends the call early leaves the estimator as it was.
+        """
+        with self._all_or_nothing():
+            first = not self.__sklearn_is_fitted__()
+            given = X, y, classes, sample_weight, label_features
+            X, codes, sample_weight = self._validate_part(*given)
+            samples = X, labels_of(codes), sample_weight
+            anew = None if first else ended_beginning(self._beginning, self._tables, X)
+            if anew is not None:
+                n_calls = self.n_iter_
+                self._partial_fit(anew[0], anew[1][1], anew[2], True)
+                self.n_iter_ = n_calls
+            samples, first, known = with_beginning(self._beginning, self._tables, samples, first)
+            X, (_, codes, _), sample_weight = samples
+            self._partial_fit(X, codes, sample_weight, first)
+            known = known if self._needs_a_beginning() else None
+            self._beginning = beginning_of(self._tables, known, first)
+        return self
+
+    def _validate_part(self, X, y, classes, sample_weight, label_features=None):
+        """Check parameters and data of a `partial_fit` with one class a sample.
+
+        Sets classes_ and what scikit-learn records of X at the first call, takes in new classes
+        later, and returns X as `utils._matrix.normalise` does, the classes' numbers and the
+        weights; texts of labels are the last rows, and not counted.
+        """
+        check_parameters(self)
+        check_labels(y)
         first = not self.__sklearn_is_fitted__()
-        given = X, y, classes, sample_weight, label_features
-        X, codes, sample_weight = validate_part(self, *given)
-        tables, samples = partial(_tables, self), (X, labels_of(codes), sample_weight)
-        if not first and (anew := ended_beginning(self, tables, X)) is not None:
-            n_calls = self.n_iter_
-            self._partial_fit(anew[0], anew[1][1], anew[2], True)
-            self.n_iter_ = n_calls
-        samples, first, known = with_beginning(self, tables, samples, first)
-        X, (_, codes, _), sample_weight = samples
-        self._partial_fit(X, codes, sample_weight, first)
-        keep_beginning(self, tables, known, first, self._needs_a_beginning())
-    return self
+        if not first:
+            self._check_state()
+        before = None if first else (self.classes_, self._support)
+        X, y = in_checked_csr(X, "X"), in_checked_csr(plain_labels(y), "y")
+        X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True, reset=first)
+        refuse_indicator(self, y)
+        y = column_or_1d(y, warn=True)
+        if first:
+            if classes is None:
+                raise ValueError("classes must be given at the first call of partial_fit")
+            named = given_classes(classes)
+            if len(named) < 2:
+                raise ValueError(f"classes must name at least two classes, got {named!r}")
+            self._require_size(len(named), X.shape[1])
+            self._set_classes(named)
+        if sample_weight is not None:
+            sample_weight = check_sample_weight(sample_weight, X.shape[0], self._range_of_weights)
+        self._grow(y, None if first else classes, may_add=not first and classes is None)
+        self._require_size(len(self.classes_), X.shape[1])
+        codes = known_codes(y, self.classes_)
+        self._set_support(summed_support(self.classes_, codes, sample_weight, before))
+        if getattr(self, "_weighs_samples_by_class", False):
+            sample_weight = times_class_weight(self, codes, sample_weight, part=True)
+        X = normalise(X)
+        texts = texts_of(self, label_features, X.shape[1], not sparse.issparse(X), classes)
+        return with_texts(self, X, codes, sample_weight, texts)
+
+    def _set_classes(self, classes):
+        kind = "binary" if len(classes) == 2 else "multiclass"
+        self._set_encoding(LabelEncoding(kind, classes, classes.dtype))
+
+    def _grow(self, y, classes, may_add):
+        """Take in the new classes of `classes` and, where it may add some, of y."""
+        grown, places = self.classes_, np.arange(len(self.classes_))
+        if classes is not None:
+            classes = given_classes(classes)
+            grown, places = merge_labels(grown, classes)
+            left_out = np.setdiff1d(grown, classes)
+            if len(left_out):
+                raise ValueError(
+                    f"classes leaves out {left_out.tolist()[0]!r}, which an earlier call named: "
+                    "classes can be added, not taken away"
+                )
+        with_y, places_with_y = merge_labels(grown, y)
+        if may_add:
+            grown, places = with_y, places_with_y
+        elif len(with_y) > len(grown):
+            unknown = np.setdiff1d(with_y, grown).tolist()[0]
+            raise ValueError(f"y holds {unknown!r}, which is not in classes")
+        if len(grown) > len(self.classes_):
+            self._set_classes(grown)
+            self._place_classes(places)
+            if self._beginning is not None:
+                self._beginning = self._beginning.placed(places, self._tables())
+
+    def _tables(self):
+        """Return what a step changes: by default the arrays of the weights."""
+        return arrays_of(self.coef_, self.intercept_)
+
+    def _take_back(self):
+        """Undo the step on samples that wait; return them, or None without any."""
+        waiting, tables = self._waiting, None if self._waiting is None else self._tables()
+        if waiting is not None and not waiting.is_of(tables):
+            waiting = None
+        elif waiting is not None and waiting.has_replaced:
+            self._put_back(*waiting.before(tables))
+            waiting = waiting.placed(np.arange(len(self.classes_)), self._tables())
+        self._waiting = waiting
+        return waiting
 
 
 def labels_of(codes):
     """Return one class a sample as `Waiting` has labels."""
     return np.arange(len(codes) + 1, dtype=np.int64), codes, np.empty(0, dtype=np.float32)
-
-
-def _tables(estimator):
-    return arrays_of(estimator.coef_, estimator.intercept_)
-
-
-def validate_part(estimator, X, y, classes, sample_weight, label_features=None):
-    """Check parameters and data of a `partial_fit` with one class a sample.
-
-    Sets classes_ and what scikit-learn records of X at the first call, takes in new classes later,
-    and returns X as `utils._matrix.normalise` does, the classes' numbers and the weights; texts of
-    labels are the last rows, and not counted.
-    """
-    check_parameters(estimator)
-    check_labels(y)
-    first = not estimator.__sklearn_is_fitted__()
-    if not first:
-        estimator._check_state()
-    before = None if first else (estimator.classes_, estimator._support)
-    X, y = in_checked_csr(X, "X"), in_checked_csr(plain_labels(y), "y")
-    X, y = validate_data(estimator, X, y, accept_sparse="csr", multi_output=True, reset=first)
-    refuse_indicator(estimator, y)
-    y = column_or_1d(y, warn=True)
-    if first:
-        if classes is None:
-            raise ValueError("classes must be given at the first call of partial_fit")
-        named = given_classes(classes)
-        if len(named) < 2:
-            raise ValueError(f"classes must name at least two classes, got {named!r}")
-        estimator._require_size(len(named), X.shape[1])
-        _set_classes(estimator, named)
-    if sample_weight is not None:
-        sample_weight = check_sample_weight(sample_weight, X.shape[0], estimator._range_of_weights)
-    _grow(estimator, y, None if first else classes, may_add=not first and classes is None)
-    estimator._require_size(len(estimator.classes_), X.shape[1])
-    codes = known_codes(y, estimator.classes_)
-    estimator._set_support(summed_support(estimator.classes_, codes, sample_weight, before))
-    if getattr(estimator, "_weighs_samples_by_class", False):
-        sample_weight = times_class_weight(estimator, codes, sample_weight, part=True)
-    X = normalise(X)
-    texts = texts_of(estimator, label_features, X.shape[1], not sparse.issparse(X), classes)
-    return with_texts(estimator, X, codes, sample_weight, texts)
 
 
 def with_texts(estimator, X, labels, sample_weight, texts):
@@ -154,38 +201,6 @@ def with_texts(estimator, X, labels, sample_weight, texts):
         )
     sample_weight = texts.weights_below(sample_weight, X.shape[0])
     return texts.below(as_rows(X)).matrix(), texts.labels_below(labels), sample_weight
-
-
-def _set_classes(estimator, classes):
-    kind = "binary" if len(classes) == 2 else "multiclass"
-    estimator._encoding = LabelEncoding(kind, classes, classes.dtype)
-    estimator.classes_ = classes
-
-
-def _grow(estimator, y, classes, may_add):
-    """Take in the new classes of `classes` and, where it may add some, of y."""
-    grown, places = estimator.classes_, np.arange(len(estimator.classes_))
-    if classes is not None:
-        classes = given_classes(classes)
-        grown, places = merge_labels(grown, classes)
-        left_out = np.setdiff1d(grown, classes)
-        if len(left_out):
-            raise ValueError(
-                f"classes leaves out {left_out.tolist()[0]!r}, which an earlier call named: "
-                "classes can be added, not taken away"
-            )
-    with_y, places_with_y = merge_labels(grown, y)
-    if may_add:
-        grown, places = with_y, places_with_y
-    elif len(with_y) > len(grown):
-        unknown = np.setdiff1d(with_y, grown).tolist()[0]
-        raise ValueError(f"y holds {unknown!r}, which is not in classes")
-    if len(grown) > len(estimator.classes_):
-        _set_classes(estimator, grown)
-        beginning = vars(estimator).get("_beginning")
-        estimator._place_classes(places)
-        if beginning is not None:
-            estimator._beginning = beginning.placed(places, _tables(estimator))
 
 
 def known_codes(y, classes):

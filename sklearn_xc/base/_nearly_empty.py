@@ -9,49 +9,48 @@ MOST_WITH_LABELS = 0.1  # of the rows of a prediction
 FALLEN_TO = 1 / 3  # of the share of rows that had labels in training
 
 
-def count_rows_with_labels(estimator, Y, sample_weight):
-    """Keep the share of the training rows that have labels, and forget an earlier warning.
+class WarnsIfNearlyEmpty:
+    """Mixin of a warning, once for each fit, of predictions that leave nearly all rows empty."""
 
-    Parameters
-    ----------
-    estimator : estimator
-        Gets the attribute ``_share_with_labels``.
-    Y : csr_array (n_samples, n_classes)
-    sample_weight : ndarray (n_samples,), or None
-    """
-    has_labels = np.diff(Y.indptr) > 0
-    if sample_weight is not None:
-        has_labels = has_labels[sample_weight > 0]
-    estimator._share_with_labels = float(has_labels.mean()) if has_labels.size else 0.0
-    vars(estimator).pop("_warned_of_empty", None)
+    def _count_rows_with_labels(self, Y, sample_weight):
+        """Keep the share of the training rows that have labels, and forget an earlier warning.
 
+        Parameters
+        ----------
+        Y : csr_array (n_samples, n_classes)
+        sample_weight : ndarray (n_samples,), or None
+        """
+        has_labels = np.diff(Y.indptr) > 0
+        if sample_weight is not None:
+            has_labels = has_labels[sample_weight > 0]
+        self._share_with_labels = float(has_labels.mean()) if has_labels.size else 0.0
+        vars(self).pop("_warned_of_empty", None)
 
-def warn_if_nearly_empty(estimator, n_labels, limit):
-    """Warn once for each fit, where nine rows in ten get no label but training rows had some.
+    def _warn_if_nearly_empty(self, n_labels, limit):
+        """Warn where nine rows in ten get no label but training rows had some.
 
-    Called by ``predict`` itself: the warning points to the line that calls it.
+        Called by ``predict`` itself: the warning points to the line that calls it.
 
-    Parameters
-    ----------
-    estimator : estimator
-    n_labels : ndarray of int (n_rows,)
-        Predicted.
-    limit : str
-        What a label must have to be predicted.
-    """
-    known = vars(estimator)
-    if len(n_labels) < FEWEST_ROWS or "_warned_of_empty" in known:
-        return
-    share = float((n_labels > 0).mean())
-    expected = known.get("_share_with_labels", 1.0)  # not known of merged models
-    if share > MOST_WITH_LABELS or share >= FALLEN_TO * expected:
-        return
-    estimator._warned_of_empty = True
-    warnings.warn(
-        f"predict gives no label to {(n_labels == 0).sum()} of {len(n_labels)} rows, as none "
-        f"has a {limit} there, while {expected:.0%} of the training rows have labels: "
-        "take the best labels of each row (predict_topk), or tune the limit "
-        "(TopKThresholdClassifier); see the user guide, 'Getting started'",
-        UserWarning,
-        stacklevel=3,
-    )
+        Parameters
+        ----------
+        n_labels : ndarray of int (n_rows,)
+            Predicted.
+        limit : str
+            What a label must have to be predicted.
+        """
+        known = vars(self)
+        if len(n_labels) < FEWEST_ROWS or "_warned_of_empty" in known:
+            return
+        share = float((n_labels > 0).mean())
+        expected = known.get("_share_with_labels", 1.0)  # not known of merged models
+        if share > MOST_WITH_LABELS or share >= FALLEN_TO * expected:
+            return
+        self._warned_of_empty = True
+        warnings.warn(
+            f"predict gives no label to {(n_labels == 0).sum()} of {len(n_labels)} rows, as none "
+            f"has a {limit} there, while {expected:.0%} of the training rows have labels: "
+            "take the best labels of each row (predict_topk), or tune the limit "
+            "(TopKThresholdClassifier); see the user guide, 'Getting started'",
+            UserWarning,
+            stacklevel=3,
+        )

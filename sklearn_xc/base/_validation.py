@@ -29,7 +29,6 @@ from ..utils._interrupts import to_the_end
 from ..utils._label_places import check_names
 from ..utils._matrix import as_rows, in_checked_csr, normalise
 from ..utils._validation import check_sample_weight, require_two_classes
-from ._label_counts import training_support
 from ._label_texts import texts_of
 from ._labels import (
     KEPT,
@@ -42,7 +41,6 @@ from ._labels import (
     told_from_numbers,
 )
 from ._named_classes import encode_among
-from ._nearly_empty import count_rows_with_labels
 
 __all__ = [
     "WEIGHT_OF_TEXTS",
@@ -89,7 +87,7 @@ def all_or_nothing(estimator):
             "each thread"
         )
     try:
-        with _restored_on_failure(estimator):
+        with _RestoredOnFailure(estimator):
             yield
     finally:
         if not nested:
@@ -117,24 +115,28 @@ def as_it_is(estimator):
             return now
 
 
-@contextmanager
-def _restored_on_failure(estimator):
-    before = vars(estimator).copy()
-    try:
-        yield
-    except BaseException:
+class _RestoredOnFailure:
+    """Context in which an estimator gets its attributes back if what stands inside fails."""
+
+    def __init__(self, estimator):
+        self.estimator, self.before = estimator, vars(estimator).copy()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if kind is None:
+            return
         # Nothing is called before the assignment: Python looks for a further Ctrl-C at calls.
-        broken_off = estimator.__dict__
-        estimator.__dict__ = before
-        to_the_end(partial(_keep_callbacks, estimator, broken_off))
-        raise
+        broken_off = self.estimator.__dict__
+        self.estimator.__dict__ = self.before
+        to_the_end(partial(self._keep_callbacks, broken_off))
 
-
-def _keep_callbacks(estimator, broken_off):
-    """Take over what belongs to callbacks, which end after the fit, in one step."""
-    callbacks = {name: broken_off[name] for name in STATE if name in broken_off}
-    if callbacks:
-        estimator.__dict__ = vars(estimator) | callbacks
+    def _keep_callbacks(self, broken_off):
+        """Take over what belongs to callbacks, which end after the fit, in one step."""
+        callbacks = {name: broken_off[name] for name in STATE if name in broken_off}
+        if callbacks:
+            self.estimator.__dict__ = self.before | callbacks
 
 
 def check_parameters(estimator):
@@ -212,24 +214,17 @@ def validate_fit(estimator, X, y, sample_weight=None, classes=None):
         estimator._require_size(y.shape[1], X.shape[1])
     given = getattr(estimator, "label_names", None)
     if classes is not None:
-        estimator._encoding, Y = encode_among(y, classes, given, grades)
+        encoding, Y = encode_among(y, classes, given, grades)
     else:
-        estimator._encoding, Y = encode(y, names, grades)
+        encoding, Y = encode(y, names, grades)
         if given is not None:
-            estimator._encoding = with_label_names(estimator._encoding, given, names)
-    estimator._require_size(estimator._encoding.n_classes, X.shape[1])
-    estimator.classes_ = estimator._encoding.classes_
-    is_multilabel = estimator._encoding.kind == "multilabel"
+            encoding = with_label_names(encoding, given, names)
+    estimator._require_size(encoding.n_classes, X.shape[1])
     if sample_weight is not None:
         sample_weight = check_sample_weight(sample_weight, X.shape[0], estimator._range_of_weights)
-        if not is_multilabel and classes is None:
-            require_two_classes(Y, sample_weight, estimator.classes_)
-    positives = pattern_of(Y)
-    estimator._set_support(training_support(positives, sample_weight, len(estimator.classes_)))
-    for name in "_beginning", "calibration_":  # of a stream or fit before
-        vars(estimator).pop(name, None)
-    if is_multilabel:
-        count_rows_with_labels(estimator, positives, sample_weight)
+        if encoding.kind != "multilabel" and classes is None:
+            require_two_classes(Y, sample_weight, encoding.classes_)
+    estimator._set_labels(encoding, pattern_of(Y), sample_weight)
     if getattr(estimator, "_weighs_samples_by_class", False):
         sample_weight = _times_class_weight(estimator, Y, sample_weight)
     return as_rows(normalise(X)), Y, sample_weight

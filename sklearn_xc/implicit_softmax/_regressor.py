@@ -6,15 +6,20 @@ import joblib
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ..base._multiclass import labels_of
 from ..base._validation import validate_warm_start
 from ..softmax._base import BaseSoftmaxClassifier
 from ..softmax._coordinates import weights_inside, weights_outside
-from ..utils._callbacks import Progress, with_callbacks
+from ..training._minibatches import in_parts, sorted_by_class
+from ..training._schedules import share_of_part
+from ..training._waiting import Waiting
+from ..utils._callbacks import SILENT, Progress, with_callbacks
+from ..utils._matrix import as_rows
+from ..utils._random import stream as random_stream
 from ..utils._records import savable
 from ._data import NONE, SoftmaxData
 from ._fitted import check_loaded
 from ._parameters import CONSTRAINTS, PUBLISHED
-from ._parts import train_on_part
 from ._rate_search import FIRST, MOST_TRIED, Trials, searched_rate
 from ._settings import (
     alpha_outside,
@@ -366,8 +371,42 @@ default="auto"
         return self
 
     def _partial_fit(self, X, codes, sample_weight, first):
+        """Make one pass over more samples and the leftover ones (see `training/_waiting.py`).
+
+        Rows are visited in the order given, draws and auxiliary variables go on, and coordinates
+        are those of all rows so far: weights outside do not change with them.
+        """
         n_calls = vars(self).get("n_iter_", 0)
-        train_on_part(self, X, codes, sample_weight, first)
+        X, codes, sample_weight, n_new, cold = self._with_waiting(X, codes, sample_weight, first)
+        weight = NONE if sample_weight is None else sample_weight
+        before, n_before = None if cold else self._stream, 0 if first else n_calls
+        data = SoftmaxData(as_rows(X), codes, weight).full().shortened(before and before.typical)
+        solver = None if first else vars(self).get("solver_")
+        settings = settings_of(self, data.entries_a_row(), solver)
+        started = not cold
+        new = data if cold else data.take(np.arange(len(codes) - n_new, len(codes)))
+        self._stream, self._waiting = new.stream(self, settings, before), None
+        seed = check_random_state(self.random_state).randint(2**31)
+        shuffled = sorted_by_class(codes)
+        rng = random_stream(seed, "order of a part", n_before) if shuffled else None
+        whole, rest = in_parts(len(codes), settings.batch_size, rng)
+        progress = self._progress_of_part()
+
+        def step(some, progress):
+            start = self._start_weights() if started else None
+            shares = np.array([share_of_part(self.decay, self._stream.seen)])
+            self._train(data.take(some), start, settings, shares, n_before, progress, part=True)
+
+        if len(whole):
+            step(whole, progress)
+            progress, cold, started = SILENT, False, True
+        tables = () if cold else self._tables()
+        if len(rest):
+            kept, left = self._stream, data.take(rest)
+            step(rest, progress)
+            of_rest = left.rows.matrix(), labels_of(left.y), left.sample_weight()
+            self._stream = kept
+            self._waiting = Waiting(*of_rest, cold, tables, self._tables())
         self.n_iter_ = n_calls + 1
 
     def _weights_of_new_classes(self, n_new):

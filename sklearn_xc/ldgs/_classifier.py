@@ -1,30 +1,35 @@
 """LDGS: large output layers learned by searching chunks of their columns."""
 
+from dataclasses import replace
+
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 
 from ..base._classifier import BaseXCClassifier
+from ..base._linear_model import checked_weights
 from ..base._validation import require_same_data, validate_with_texts
 from ..softmax._probabilities import SoftmaxProbabilities, topk_probabilities
+from ..topk._feature_major import feature_major
 from ..training._convergence import still_rose, warn_not_converged
 from ..utils._available import available_if
 from ..utils._callbacks import Progress, with_callbacks
 from ..utils._records import savable
 from ._auto import HIDDEN_DIM, passes
 from ._data import held_out_of, positives_of, require_graded_loss
-from ._fitted import check_loaded, keep, place_classes, set_model, start_of
+from ._fitted import check_loaded
 from ._index_search import SearchesLabels
 from ._parameters import CONSTRAINTS, PUBLISHED, SEARCH_PARAMS
-from ._partial_fit import partial_fit
-from ._prediction import embedded, has_probabilities
+from ._partial_fit import LDGSInParts
+from ._prediction import dense, embedded, has_probabilities
 from ._scores import EmbeddedScores
-from ._train import LDGSProblem, first_state, fit_ldgs, require_weights, without_far_rows
+from ._state import LDGSState
+from ._train import LDGSProblem, Start, first_state, fit_ldgs, require_weights, without_far_rows
 
 
 @savable
 class LDGSClassifier(
-    SearchesLabels, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCClassifier
+    LDGSInParts, SearchesLabels, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCClassifier
 ):
     """Large output layers whose gradient touches only the classes that matter (LDGS).
 
@@ -254,6 +259,7 @@ class LDGSClassifier(
     PUBLISHED = PUBLISHED
     _parameter_constraints = CONSTRAINTS
     _search_params = SEARCH_PARAMS
+    _state_record = LDGSState
     _weighs_samples_by_class = True
 
     def __init__(
@@ -354,7 +360,7 @@ class LDGSClassifier(
             before = None
             if self.warm_start and self.__sklearn_is_fitted__():
                 self._check_state()
-                before = self.classes_, self.n_features_in_, start_of(self)
+                before = self.classes_, self.n_features_in_, self._start_weights()
             require_graded_loss(self)
             rows, Y, sample_weight, texts = validate_with_texts(
                 self, X, y, sample_weight, label_features, classes
@@ -368,23 +374,24 @@ class LDGSClassifier(
                 Y = texts.labels_below(Y, self._encoding.kind == "binary")
                 rows = texts.below(rows)
             single = self._encoding.kind != "multilabel"
-            state = first_state(self, rows, len(self.classes_), single)
+            plan, state = first_state(self, rows, len(self.classes_), single)
             rows = without_far_rows(state, rows, sample_weight)
             rng = check_random_state(self.random_state)
             positives = positives_of(Y, self._encoding)
             held_out = held_out_of(self, positives, sample_weight, rng, texts.n)
             problem = LDGSProblem.of(self, rows, positives, sample_weight, held_out, texts.n)
             n_passes = passes(
-                self, state.plan.form, len(problem.visited()), len(self.classes_) * rows.shape[1]
+                self, plan.form, len(problem.visited()), len(self.classes_) * rows.shape[1]
             )
             progress.start(
                 n_passes, name="pass", set_model=lambda twin, model: twin._set_model(*model())
             )
             outcome = fit_ldgs(
-                problem, self, state, start, n_passes=n_passes, n_before=0,
+                problem, self, plan, state, start, n_passes=n_passes, n_before=0,
                 seed=rng.randint(2**31), n_threads=self._threads(), progress=progress,
             )  # fmt: skip
-            keep(self, outcome)
+            self._keep(outcome)
+            self._waiting = None
             if problem.held_out.any() and not problem.multilabel:
                 rows = self._scores_of().inputs(rows.take(problem.held_out), self._threads())
                 self._count_held_out(rows, problem.positives.ids[problem.held_out])
@@ -397,7 +404,73 @@ class LDGSClassifier(
             )
         return self
 
-    partial_fit = partial_fit
+    def _keep(self, outcome, lasting=True, told=False):
+        """Predict with what training has come to.
+
+        Parameters
+        ----------
+        outcome : LDGSOutcome
+        lasting : bool, default=True
+            Whether the next call goes on from these steps; if it takes them back, what belongs to
+            lasting steps stays, and only what is known of rows and units is new.
+        told : bool, default=False
+            Whether `loss_curve_` and `n_scored_` tell of other steps of this call already.
+        """
+        plan, state = outcome.plan, outcome.state
+        if not lasting:
+            before = self._state
+            state = replace(
+                state,
+                squares=before.squares,
+                n_visited=before.n_visited,
+                searching=before.searching,
+                n_threshold=before.n_threshold,
+            )
+        self._state = state
+        self.hidden_dim_, self.gradient_ = plan.hidden_dim, plan.gradient
+        self.learning_rate_, self.alpha_ = plan.learning_rate, outcome.alpha
+        self.n_iter_ = len(outcome.loss_curve)
+        if not told:
+            self.loss_curve_, self.n_scored_ = np.array(outcome.loss_curve), outcome.n_scored
+        vars(self).pop("validation_scores_", None)
+        if outcome.scores:
+            self.validation_scores_ = np.array(outcome.scores)
+        self._set_model(*outcome.model)
+
+    def _set_model(self, coef, intercept, table, threshold):
+        """Predict with these label embeddings, intercepts and table of features from now on."""
+        # Training goes on without the threshold: a constant in all rows would hide their
+        # directions from an index.
+        self._squared = self.similarity == "sqeuclidean"  # of these weights, whatever is set later
+        intercept = intercept - threshold
+        self.input_embeddings_ = table
+        if table is not None:
+            table.flags.writeable = False
+        for array in (coef, intercept):
+            if not np.isfinite(array).all():
+                raise ValueError(
+                    "the weights left the range of float32: use a smaller learning_rate, or "
+                    "scale the features"
+                )
+        if self._encoding.kind == "binary" and self.similarity == "linear":
+            coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
+        elif self.similarity == "linear" and coef.strides[0] != coef.itemsize:
+            coef = feature_major(coef)[:, : len(coef)].T
+        self._set_linear_model(coef, intercept.astype(np.float32))
+
+    def _start_weights(self):
+        """Return weights and sums of squared gradients to go on from."""
+        if self._squared != (self.similarity == "sqeuclidean"):
+            raise ValueError(
+                f"similarity={self.similarity!r} is not that of the fit before, on whose weights "
+                "training cannot go on with it"
+            )
+        W, state = dense(checked_weights(self.coef_)), self._state
+        b = np.asarray(self.intercept_, dtype=np.float32) + np.float32(state.threshold)
+        if len(W) == 1:  # two classes, one score
+            W, b = np.concatenate([-W, W]) / 2, np.concatenate([-b, b]) / 2
+        squares = tuple(part.copy() for part in state.squares)
+        return Start(W, b, self.input_embeddings_, squares)
 
     @property
     def _n_features_out(self):
@@ -432,8 +505,6 @@ class LDGSClassifier(
     predict_proba = available_if(has_probabilities)(SoftmaxProbabilities.predict_proba)
     predict_log_proba = available_if(has_probabilities)(SoftmaxProbabilities.predict_log_proba)
 
-    _set_model = set_model
-    _place_classes = place_classes
     _made_anew = (*BaseXCClassifier._made_anew, "_search")
     _not_saved = (*BaseXCClassifier._not_saved, "_search")
 

@@ -1,136 +1,235 @@
-"""LDGS in parts: the method `partial_fit` of LDGSClassifier."""
+"""LDGS in parts: `partial_fit` of LDGSClassifier, and classes that come later."""
 
-from functools import partial
+from dataclasses import replace
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils import check_random_state
 
+from ..base._label_texts import texts_of
+from ..base._labels import check_labels, is_indicator
+from ..base._linear_model import checked_weights
+from ..base._multiclass import TrainsInParts, with_texts
+from ..base._validation import grades_of, validate_fit
 from ..training._minibatches import in_parts
-from ..training._waiting import Waiting, keep_beginning, take_back, with_beginning
+from ..training._waiting import Waiting, beginning_of, with_beginning
 from ..utils._callbacks import SILENT
+from ..utils._given_labels import in_order_of
 from ..utils._matrix import as_rows
 from ..utils._random import stream
 from ._candidate_gradients import Positives
-from ._data import chosen, in_runs, of_weight, validated_part
-from ._fitted import keep, keep_weights, put_back, start_of, state_of, tables_of
-from ._train import LDGSProblem, first_state, fit_ldgs, having_seen, state_of_part, without_far_rows
+from ._data import chosen, in_runs, of_weight, positives_of, require_graded_loss
+from ._prediction import dense
+from ._train import (
+    LDGSProblem,
+    first_state,
+    fit_ldgs,
+    having_seen,
+    plan_of_part,
+    require_weights,
+    without_far_rows,
+)
 
 
-def partial_fit(self, X, y, classes=None, sample_weight=None, label_features=None):
-    """Go on training with one pass over more samples, whose classes may be new.
+class LDGSInParts(TrainsInParts):
+    """Mixin of `partial_fit`, for one class a sample or several."""
 
-    Many small parts do what few large ones do: weights, the ridge and the passes by which rates
-    fall are relative to all rows seen, not to the call, and lasting steps are on whole mini-batches
-    of `batch_size` rows. The rows left over take a step for as much of a mini-batch as they are,
-    wait in the model (in copies and files too), and begin the next call, which takes that step
-    back. The first rows are kept: until there are a hundred, each call trains on all of them
-    from the start, and up to 800 each by which their number has grown by a quarter.
+    def partial_fit(self, X, y, classes=None, sample_weight=None, label_features=None):
+        """Go on training with one pass over more samples, whose classes may be new.
 
-    With ``decay="linear"`` there is no last pass to which rates could fall: after t whole passes
-    they are the first over ``sqrt(1 + t)``. What "auto" chose at the first call stays; the units of
-    X follow all rows seen, and with several labels a sample the threshold of `predict` the last two
-    thousand. Rows are visited in the order given, unless neighbours share their class far more
-    often than by chance.
+        Many small parts do what few large ones do: weights, the ridge and the passes by which rates
+        fall are relative to all rows seen, not to the call, and lasting steps are on whole
+        mini-batches of `batch_size` rows. The rows left over take a step for as much of a
+        mini-batch as they are, wait in the model (in copies and files too), and begin the next
+        call, which takes that step back. The first rows are kept: until there are a hundred, each
+        call trains on all of them from the start, and up to 800 each by which their number has
+        grown by a quarter.
 
-    Parameters
-    ----------
-    X : array-like or sparse, shape (n_samples, n_features)
-    y : array-like or sparse, shape (n_samples,) or (n_samples, n_classes)
-        An indicator has the same columns in all calls.
-    classes : array-like of shape (n_classes,), default=None
-        Required at the first call with one class a sample, where no fit came before: the
-        classes to begin with. Later, all classes from this call on: those of before, and any
-        new ones; then y may hold no others. Without it, a label that no call before has named
-        becomes a class, whose weights start as those of a fit do.
-    sample_weight : array-like of shape (n_samples,), default=None
-    label_features : array-like or sparse, shape (n_classes, n_features), or sequence of these, \
-            default=None
-        Texts of the labels, as in `fit`: further rows of this call, after the others, also where
-        rows choose the threshold of `predict`. They are of the columns of an indicator, of
-        `classes` in its order, or of all classes after the call, sorted.
+        With ``decay="linear"`` there is no last pass to which rates could fall: after t whole
+        passes they are the first over ``sqrt(1 + t)``. What "auto" chose at the first call stays;
+        the units of X follow all rows seen, and with several labels a sample the threshold of
+        `predict` the last two thousand. Rows are visited in the order given, unless neighbours
+        share their class far more often than by chance.
 
-    Returns
-    -------
-    self : LDGSClassifier
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features)
+        y : array-like or sparse, shape (n_samples,) or (n_samples, n_classes)
+            An indicator has the same columns in all calls.
+        classes : array-like of shape (n_classes,), default=None
+            Required at the first call with one class a sample, where no fit came before: the
+            classes to begin with. Later, all classes from this call on: those of before, and any
+            new ones; then y may hold no others. Without it, a label that no call before has named
+            becomes a class, whose weights start as those of a fit do.
+        sample_weight : array-like of shape (n_samples,), default=None
+        label_features : array-like or sparse, shape (n_classes, n_features), or sequence of \
+                these, default=None
+            Texts of the labels, as in `fit`: further rows of this call, after the others, also
+            where rows choose the threshold of `predict`. They are of the columns of an indicator,
+            of `classes` in its order, or of all classes after the call, sorted.
 
-    Raises
-    ------
-    ValueError
-        If ``classes`` is missing at the first call, later leaves out a class of before or does
-        not name a label of y, or if X or an indicator does not fit the calls before.
-    """
-    with self._all_or_nothing():
-        first = not self.__sklearn_is_fitted__()
+        Returns
+        -------
+        self : LDGSClassifier
+
+        Raises
+        ------
+        ValueError
+            If ``classes`` is missing at the first call, later leaves out a class of before or does
+            not name a label of y, or if X or an indicator does not fit the calls before.
+        """
+        with self._all_or_nothing():
+            first = not self.__sklearn_is_fitted__()
+            X, positives, sample_weight = self._validated_part(
+                X, y, classes, sample_weight, label_features
+            )
+            samples, n_before = of_weight(X, positives, sample_weight), 0 if first else self.n_iter_
+            samples, first, known = with_beginning(self._beginning, self._tables, samples, first)
+            self._train_on_part(samples, first, n_before)
+            self._beginning = beginning_of(self._tables, known, first)
+        return self
+
+    def _validated_part(self, X, y, classes, sample_weight, label_features):
+        """Check parameters and data of a `partial_fit`, and take in new classes.
+
+        Returns
+        -------
+        X : ndarray or csr_array of float32 (n_samples, n_features)
+        positives : Positives
+        sample_weight : ndarray of float32 (n_samples,), or None
+        """
+        check_labels(y, grades_of(self))
+        first, multilabel = not self.__sklearn_is_fitted__(), is_indicator(y)
+        if not first and multilabel != (self._encoding.kind == "multilabel"):
+            raise ValueError("y must have one class a sample in all calls, or several in all")
+        if not multilabel and self.graded:
+            raise ValueError("graded=True is for an indicator y, but y has one class a sample")
+        if multilabel:
+            X, Y, sample_weight = self._part_of_indicator(X, y, classes, sample_weight, first)
+            texts = texts_of(self, label_features, X.shape[1], not sparse.issparse(X))
+            X, Y, sample_weight = with_texts(self, X, Y, sample_weight, texts)
+            return X, positives_of(Y, self._encoding), sample_weight
         given = X, y, classes, sample_weight, label_features
-        X, positives, sample_weight = validated_part(self, *given)
-        train_on_part(self, X, positives, sample_weight, first)
-    return self
+        X, codes, sample_weight = self._validate_part(*given)
+        indptr = np.arange(len(codes) + 1, dtype=np.int64)
+        return X, Positives(indptr, codes), sample_weight
 
+    def _part_of_indicator(self, X, y, classes, sample_weight, first):
+        if not first:
+            self._check_state()
+            encoding, n_features = self._encoding, self.n_features_in_
+            support, beginning = self._support, self._beginning
+            y = in_order_of(y, encoding.classes_)
+        require_graded_loss(self)
+        rows, Y, sample_weight = validate_fit(self, X, y, sample_weight)
+        X = rows.matrix()
+        if not first:
+            n_columns = len(encoding.classes_)
+            if X.shape[1] != n_features or len(self.classes_) != n_columns:
+                raise ValueError(
+                    f"X has {X.shape[1]} features and y {len(self.classes_)} columns, but in the "
+                    f"first call they had {n_features} and {n_columns}"
+                )
+            self._set_encoding(encoding)
+            self._support = None if support is None else self._support + support
+            self._beginning = beginning
+        if classes is not None and len(classes) != len(self.classes_):
+            raise ValueError(
+                f"classes names {len(classes)} labels, but y has {len(self.classes_)} columns"
+            )
+        return X, Y, sample_weight
 
-def problem_of(model, samples, some):
-    """Return the problem of some samples, as a part."""
-    X, *others = chosen(samples, some)
-    return LDGSProblem.of(model, as_rows(X), *others)
+    def _train_on_part(self, samples, first, n_before):
+        """Make one pass over more samples and the leftover ones (see `training/_waiting.py`).
 
+        Parameters
+        ----------
+        samples : tuple
+            X, positives and weights.
+        first : bool
+            Whether to train from the start.
+        n_before : int
+            Calls before.
+        """
+        waiting, n_new = None if first else self._take_back(), samples[0].shape[0]
+        cold = first or (waiting is not None and waiting.cold)
+        if waiting is not None:
+            samples = waiting.followed_by(*samples)
+        samples = samples[0], Positives(*samples[1]), samples[2]
+        n_samples = samples[0].shape[0]
+        if cold:
+            n_new = n_samples
+            plan, state = first_state(self, as_rows(samples[0]), len(self.classes_))
+        else:
+            plan = plan_of_part(self, self.hidden_dim_, self.gradient_, self._state.form)
+            state = replace(self._state, form=plan.form)
+        rows = without_far_rows(state, as_rows(samples[0]), samples[2], known=not cold)
+        samples = rows.matrix(), *samples[1:]
+        new = np.arange(n_samples - n_new, n_samples)
+        state = having_seen(state, self._problem(samples, new))
+        seed = check_random_state(self.random_state).randint(2**31)
+        rng = stream(seed, "order of a part", n_before) if in_runs(samples[1]) else None
+        whole, rest = in_parts(n_samples, self.batch_size, rng)
+        progress = self._progress_of_part()
 
-def train_on_part(model, X, positives, sample_weight, first):
-    """Make one pass over more samples and the leftover ones (see `training/_waiting.py`).
+        def train(some, progress):
+            """Return a pass over some of the samples."""
+            number = stream(seed, "part", int(state.n_visited)).integers(2**31)
+            return fit_ldgs(
+                self._problem(samples, some),
+                self,
+                plan,
+                state,
+                None if cold else self._start_weights(),
+                n_passes=1,
+                n_before=n_before,
+                seed=int(number),
+                n_threads=self._threads(),
+                progress=progress,
+            )
 
-    Parameters
-    ----------
-    model : LDGSClassifier
-    X : ndarray or csr_array of float32 (n_samples, n_features)
-    positives : Positives
-    sample_weight : ndarray of float32 (n_samples,), or None
-    first : bool
-        Whether no fit or part came before.
-    """
-    n_before = 0 if first else model.n_iter_
-    tables, samples = partial(tables_of, model), of_weight(X, positives, sample_weight)
-    samples, first, known = with_beginning(model, tables, samples, first)
-    waiting, n_new = None if first else take_back(model, tables_of, put_back), samples[0].shape[0]
-    cold = first or (waiting is not None and waiting.cold)
-    if waiting is not None:
-        samples = waiting.followed_by(*samples)
-    samples = samples[0], Positives(*samples[1]), samples[2]
-    n_samples = samples[0].shape[0]
-    if cold:
-        n_new = n_samples
-        state = first_state(model, as_rows(samples[0]), len(model.classes_))
-    else:
-        state = state_of_part(model, state_of(model))
-    rows = without_far_rows(state, as_rows(samples[0]), samples[2], known=not cold)
-    samples = rows.matrix(), *samples[1:]
-    new = np.arange(n_samples - n_new, n_samples)
-    state = having_seen(state, problem_of(model, samples, new))
-    seed = check_random_state(model.random_state).randint(2**31)
-    rng = stream(seed, "order of a part", n_before) if in_runs(samples[1]) else None
-    whole, rest = in_parts(n_samples, model.batch_size, rng)
-    progress = model._progress_of_part()
-    model._waiting = None
+        if len(whole):
+            outcome = train(whole, progress)
+            self._keep(outcome)
+            plan, state, cold, progress = outcome.plan, outcome.state, False, SILENT
+        before = () if cold else self._tables()
+        self._waiting = None
+        if len(rest):
+            # All that a cold start knows is of its only steps, which begin anew in the next call.
+            self._keep(train(rest, progress), lasting=cold, told=len(whole) > 0)
+            self._waiting = Waiting(*chosen(samples, rest), cold, before, self._tables())
+        self.n_iter_ = n_before + 1
 
-    def train(some, progress):
-        """Return a pass over some of the samples."""
-        number = stream(seed, "part", int(state.n_visited)).integers(2**31)
-        return fit_ldgs(
-            problem_of(model, samples, some),
-            model,
-            state,
-            None if cold else start_of(model),
-            n_passes=1,
-            n_before=n_before,
-            seed=int(number),
-            n_threads=model._threads(),
-            progress=progress,
-        )
+    def _problem(self, samples, some):
+        """Return the problem of some of the samples of a part."""
+        X, *others = chosen(samples, some)
+        return LDGSProblem.of(self, as_rows(X), *others)
 
-    if len(whole):
-        outcome = train(whole, progress)
-        keep(model, outcome)
-        state, cold, progress = outcome.state, False, SILENT
-    before = None if cold else tables_of(model)
-    if len(rest):
-        keep_weights(model, train(rest, progress), told=len(whole) > 0, cold=cold)
-        model._waiting = Waiting(*chosen(samples, rest), cold, before or (), tables())
-    model.n_iter_ = n_before + 1
-    keep_beginning(model, tables, known, first)
+    def _tables(self):
+        """Return label embeddings, intercepts and, if there is one, the table of features."""
+        intercept = np.asarray(self.intercept_ + np.float32(self._state.threshold))
+        tables = [dense(checked_weights(self.coef_)), intercept]
+        return tables if self.input_embeddings_ is None else [*tables, self.input_embeddings_]
+
+    def _put_back(self, coef, intercept, table=None):
+        self.coef_, self.intercept_ = coef, intercept - np.float32(self._state.threshold)
+        self.input_embeddings_ = table
+
+    def _place_classes(self, places):
+        """Bring weights and sums of the classes before to their places among those of now."""
+        n_classes = len(self.classes_)
+        require_weights(self.hidden_dim_, n_classes, self.n_features_in_, self.coef_.shape[1])
+
+        def placed(rows):
+            grown = np.zeros((n_classes, *rows.shape[1:]), dtype=np.float32)
+            grown[places] = rows
+            return grown
+
+        waiting = self._take_back()
+        W, b, _, (squares_W, squares_U) = self._start_weights()
+        if len(squares_W):
+            squares_W = placed(squares_W)
+        self._state = replace(self._state, squares=(squares_W, squares_U))
+        self._set_linear_model(placed(W), placed(b) - np.float32(self._state.threshold))
+        if waiting is not None:
+            self._waiting = waiting.placed(places, self._tables())

@@ -1,5 +1,6 @@
 """The run function of LDGS: units and weights to start from, passes, the model they lead to."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from ._features import FeatureSteps, FeatureWeights
 from ._layers import ColumnLayout, StepSettings, Weights
 from ._plain_steps import LDGSPlainSteps, Unchanged
 from ._prediction import N_VALIDATION, best_threshold, precision_at_1
+from ._state import LDGSState
 from ._steps import LDGSSteps
 from ._units import Change, Units
 
@@ -155,33 +157,6 @@ class Start(NamedTuple):
     squares: tuple
 
 
-class State(NamedTuple):
-    """State kept from one call for the next beside the weights.
-
-    Attributes
-    ----------
-    plan : Plan
-    units : Units or None
-    seen : RowsSeen
-    n_visited : float
-        Visits of samples so far.
-    searching : bool
-        Whether the warm-up is over.
-    threshold : float
-        Above which labels are predicted.
-    n_threshold : int
-        Samples that have chosen it.
-    """
-
-    plan: Plan
-    units: Units | None
-    seen: RowsSeen
-    n_visited: float
-    searching: bool
-    threshold: float = 0.0
-    n_threshold: int = 0
-
-
 class LDGSOutcome(NamedTuple):
     """Result of training.
 
@@ -189,8 +164,8 @@ class LDGSOutcome(NamedTuple):
     ----------
     model : (ndarray, ndarray, ndarray or None, float32)
         Label embeddings, intercepts, the table of features, the threshold of labels.
-    squares : (ndarray, ndarray)
-    state : State
+    plan : Plan
+    state : LDGSState
     alpha : float
     loss_curve, scores : list of float
         Of each pass; precision@1 of samples kept apart, if any are.
@@ -201,8 +176,8 @@ class LDGSOutcome(NamedTuple):
     """
 
     model: tuple
-    squares: tuple
-    state: State
+    plan: Plan
+    state: LDGSState
     alpha: float
     loss_curve: list
     scores: list
@@ -211,7 +186,7 @@ class LDGSOutcome(NamedTuple):
 
 
 def first_state(params, rows, n_classes, single=False):
-    """Return the state before a cold start, by the parameters of the estimator `params`.
+    """Return the plan and the state before a cold start, by the parameters of an estimator.
 
     `single` says that the rows are all, and have one label each.
     """
@@ -224,7 +199,7 @@ def first_state(params, rows, n_classes, single=False):
     units = Units(by_column, by_column and params.fit_intercept) if plan.in_units else None
     if params.similarity != "linear" and params.learning_rate == "auto":
         units = Units()  # not for X: distances have its unit, and so have steps
-    return State(plan, units, RowsSeen(), 0.0, False)
+    return plan, LDGSState(plan.form, units, RowsSeen())
 
 
 def without_far_rows(state, rows, sample_weight, known=False):
@@ -239,21 +214,19 @@ def without_far_rows(state, rows, sample_weight, known=False):
 
 def having_seen(state, problem):
     """Return the state with the samples of a problem in what is known of the rows."""
-    problem = problem.in_form(state.plan.form)
+    problem = problem.in_form(state.form)
     seen = state.seen.with_hashes(problem.rows.hashes(), problem.sample_weight)
-    return state._replace(seen=seen, units=problem.seen_by(state.units, problem.visited()))
+    return replace(state, seen=seen, units=problem.seen_by(state.units, problem.visited()))
 
 
-def state_of_part(params, state):
-    """Return the state before one more part: only what a parameter names may have changed."""
-    gradient, form = state.plan.gradient, state.plan.form
+def plan_of_part(params, hidden_dim, gradient, form):
+    """Return the plan of one more part: only what a parameter names may have changed."""
     if params.gradient != "auto":
         gradient = params.gradient
     if form == "features" and gradient != "exact":
         form = "rows"
     rate = rate_of(params, form)
-    plan = state.plan._replace(gradient=gradient, form=form, learning_rate=rate)
-    return state._replace(plan=plan)
+    return Plan(form, hidden_dim, gradient, rate, False)
 
 
 def require_same_layer(hidden_dim, start, plan):
@@ -275,7 +248,7 @@ def _begin_and_span(problem, state, n_visited):
     return state.n_visited / n_rows, n_visited / n_rows
 
 
-def fit_ldgs(problem, params, state, start, *, n_passes, n_before, seed, n_threads, progress):
+def fit_ldgs(problem, params, plan, state, start, *, n_passes, n_before, seed, n_threads, progress):
     """Make passes over the samples.
 
     Parameters
@@ -283,7 +256,8 @@ def fit_ldgs(problem, params, state, start, *, n_passes, n_before, seed, n_threa
     problem : LDGSProblem
     params : LDGSClassifier
         Whose parameters are read, and nothing else.
-    state : State
+    plan : Plan
+    state : LDGSState
     start : Start or None
     n_passes, n_before : int
         At most, and those of calls before.
@@ -295,14 +269,16 @@ def fit_ldgs(problem, params, state, start, *, n_passes, n_before, seed, n_threa
     outcome : LDGSOutcome
     """
     if start is not None:
-        require_same_layer(params.hidden_dim, start, state.plan)
-    if state.plan.plain:
+        require_same_layer(params.hidden_dim, start, plan)
+    if plan.plain:
         require_weights(None, problem.n_classes, *[problem.rows.shape[1]] * 2)
         state, change = having_seen(state, problem), Unchanged()
-        steps = LDGSPlainSteps(problem, start, params, state.plan, n_passes, seed, n_threads)
+        steps = LDGSPlainSteps(problem, start, params, plan, n_passes, seed, n_threads)
         alpha = RIDGE / len(steps.visited) if params.alpha == "auto" else params.alpha
     else:
-        state, steps, change, alpha = _prepare(problem, params, state, start, seed, n_threads)
+        plan, state, steps, change, alpha = _prepare(
+            problem, params, plan, state, start, seed, n_threads
+        )
     visited, kept = steps.visited, np.flatnonzero(problem.held_out)
     n_threshold, part_of_threshold = len(kept) or len(visited), 1.0
     if not problem.whole:  # the mean of the last samples
@@ -343,25 +319,25 @@ def fit_ldgs(problem, params, state, start, *, n_passes, n_before, seed, n_threa
         if problem.whole:
             steps.forget_untouched()
         found = model()
-    n_visited = state.n_visited + float(len(visited) * len(curve))
-    state = state._replace(
-        n_visited=n_visited,
+    w, n_scored = steps.weights, steps.n_scored / max(1, steps.n_visited)
+    state = replace(
+        state,
+        n_visited=state.n_visited + float(len(visited) * len(curve)),
         searching=steps.searching,
         threshold=float(found[-1]),
         n_threshold=n_threshold,
+        squares=(w.squares_W, w.squares_U),
     )
-    w, n_scored = steps.weights, steps.n_scored / max(1, steps.n_visited)
-    squares = w.squares_W, w.squares_U
-    return LDGSOutcome(found, squares, state, alpha, curve, scores, n_scored, stop)
+    return LDGSOutcome(found, plan, state, alpha, curve, scores, n_scored, stop)
 
 
-def _prepare(problem, params, state, start, seed, n_threads):
-    """Return the steps of a call, the change of variables of their weights, and alpha."""
+def _prepare(problem, params, plan, state, start, seed, n_threads):
+    """Return plan, state, steps and alpha of a call, with the change of variables before alpha."""
     if problem.whole:
         state = having_seen(state, problem)
-    problem, visited = problem.in_form(state.plan.form), problem.visited()
+    problem, visited = problem.in_form(plan.form), problem.visited()
     weight, n_features = problem.sample_weight, problem.rows.shape[1]
-    plan, units, seen = state.plan, state.units, state.seen
+    units, seen = state.units, state.seen
     n_seen = len(visited) if problem.whole else round(seen.n_rows)
     linear, hidden = params.similarity == "linear", plan.hidden_dim is not None
     if units is not None and not linear and params.solver != "sgd":
@@ -400,7 +376,7 @@ def _prepare(problem, params, state, start, seed, n_threads):
         strengths=strengths,
         shuffled=problem.whole,
     )
-    return state._replace(plan=plan), steps, change, alpha
+    return plan, state, steps, change, alpha
 
 
 def settings_of(params, plan, problem, n_samples, seen):

@@ -1,11 +1,9 @@
 """Parameters of MEMOIR: those of the paper, and what "auto" makes of the data."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ..training._convergence import number_of_passes
-from ..training._rows_seen import RowsSeen
+from ._state import MemoirState
 from ._train import MarginSettings
 
 # The settings of the paper, but for `max_iter`, there 25 to 80 batches by data set. Its rate is
@@ -39,42 +37,20 @@ SAMPLES_OF_A_STEP = 20
 FEWEST_BATCHES = 10
 
 
-@dataclass(frozen=True)
-class DataSeen:
-    """Statistics of the rows of all calls so far.
-
-    Attributes
-    ----------
-    rows : RowsSeen
-    squares : float
-        Weighted sum of ||x||^2 of all visits.
-    new : float
-        Share of the rows of this call that no call before had; 0 for the first call.
-    """
-
-    rows: RowsSeen
-    squares: float
-    new: float
-
-    @property
-    def mean_square(self):
-        return self.squares / self.rows.weight_of_visits or 1.0
-
-
 def passes_of(model, n_samples):
     """Return how many passes over this many samples."""
     usual = PASSES_TO_STOP if model.early_stopping else PASSES
     return number_of_passes(model.max_iter, usual, n_samples, SAMPLES_OF_A_STEP)
 
 
-def bias_of(model, seen):
+def bias_of(model, state):
     """Return the value of the constant feature; 0 for none."""
-    return float(CONSTANT * np.sqrt(seen.mean_square)) if model.fit_intercept else 0.0
+    return float(CONSTANT * np.sqrt(state.mean_square)) if model.fit_intercept else 0.0
 
 
-def batch_size_of(model, seen):
+def batch_size_of(model, state):
     """Return the size of batches that are equal parts of the rows."""
-    n_rows, size = round(seen.rows.n_rows), model.batch_size
+    n_rows, size = round(state.seen.n_rows), model.batch_size
     if size == "auto":
         # With "sum" the size is part of the objective: it stays the published one.
         most = n_rows / (FEWEST_BATCHES if model.reduction == "mean" else 1)
@@ -82,7 +58,7 @@ def batch_size_of(model, seen):
     return n_rows / max(1, round(n_rows / max(1, int(size))))
 
 
-def settings_of(model, seen: DataSeen, bias: float):
+def settings_of(model, state: MemoirState):
     """Return the settings of the passes, and what the model reports of them.
 
     While rows are new, an unknown number of others is to come. In a pass over all of
@@ -99,14 +75,14 @@ def settings_of(model, seen: DataSeen, bias: float):
     reported : tuple of float
         alpha, eta0 and eta_step.
     """
-    square, batch_size = seen.mean_square, batch_size_of(model, seen)
+    square, batch_size = state.mean_square, batch_size_of(model, state)
     alpha, eta0, eta_step, by_now = model.alpha, model.eta0, model.eta_step, 1.0
     if alpha == "auto":
         size = square if model.penalty == "l2" else np.sqrt(square)
-        alpha = min(AUTO_ALPHA[model.penalty] * size / seen.rows.weight, LARGEST_ALPHA)
-        by_now = 1 - seen.new / 2
+        alpha = min(AUTO_ALPHA[model.penalty] * size / state.seen.weight, LARGEST_ALPHA)
+        by_now = 1 - state.new / 2
     if eta0 == "auto":
-        eta0 = model.rho**2 / (square + bias**2)
+        eta0 = model.rho**2 / (square + state.bias**2)
         if model.reduction == "mean":
             eta0 *= batch_size
     if eta_step == "auto":
@@ -121,7 +97,7 @@ def settings_of(model, seen: DataSeen, bias: float):
         eta_step=float(eta_step * (by_now if model.eta_step == "auto" else 1.0)),
         sampling=model.sampling,
         average=bool(model.average),
-        bias=bias,
+        bias=state.bias,
         n_iter_no_change=model.n_iter_no_change,
     )
     return settings, (alpha, eta0, eta_step)

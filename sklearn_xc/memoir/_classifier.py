@@ -1,5 +1,6 @@
 """MEMOIR: multiclass support vector machines trained with an inexact margin."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -7,23 +8,25 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from ..base._classifier import BaseXCClassifier
-from ..base._multiclass import partial_fit
+from ..base._multiclass import TrainsInParts
 from ..base._validation import search_params, validate_warm_start
 from ..calibration._mixin import CalibratedMixin
+from ..training._minibatches import sorted_by_class
 from ..utils._callbacks import Progress, with_callbacks
+from ..utils._matrix import as_rows
+from ..utils._random import stream
 from ..utils._records import savable
-from ._auto import PUBLISHED, DataSeen, bias_of, passes_of, settings_of
-from ._data import MemoirData
+from ._auto import PUBLISHED, bias_of, passes_of, settings_of
+from ._data import MemoirData, factors_of_texts, with_class_weight
 from ._fitted import check_loaded, warn_if_still_rising
 from ._growing_weights import of_length_one, outside
 from ._parameters import CONSTRAINTS, SEARCH_PARAMS
-from ._partial_fit import train_on_part
-from ._seen import begin, factors_of_texts, take_in, with_weight_of_classes
+from ._state import MemoirState
 from ._train import MemoirProblem, SearchSettings, fit_memoir, require_lists_of_features
 
 
 @savable
-class MemoirSVC(CalibratedMixin, BaseXCClassifier):
+class MemoirSVC(CalibratedMixin, TrainsInParts, BaseXCClassifier):
     """Multiclass support vector machine whose training queries an index, not every class (MEMOIR).
 
     Minimises, over one weight vector w_k for each class::
@@ -237,6 +240,7 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
 
     _parameter_constraints = CONSTRAINTS
     _search_params = SEARCH_PARAMS
+    _state_record = MemoirState
 
     def __init__(
         self,
@@ -338,27 +342,31 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
             if self.calibration is not None:
                 self._calibrate(rows.matrix(), y, sample_weight, label_features, classes)
             rng = check_random_state(self.random_state)
-            weight = with_weight_of_classes(self, codes, sample_weight, first=True)
+            of_classes = self.class_weight, self.classes_
+            weight, totals = with_class_weight(*of_classes, codes, sample_weight)
             data, kept_apart = MemoirData(rows, codes, weight).split(self, rng, sample_weight)
-            data = data.with_texts(texts, factors_of_texts(self))
-            start = begin(self, start)
+            data = data.with_texts(texts, factors_of_texts(*of_classes, totals))
             if start is None:
-                self._coordinates = data.coordinates(self)
-            data = data.inside(self._coordinates)
-            weight, mean_weight = take_in(self, *data.measures())
+                state = MemoirState(coordinates=data.coordinates(self))
+            else:
+                state, start = self._state.begun_anew(), start.without_average()
+            data = data.inside(state.coordinates)
+            state, weight = state.with_totals(totals).with_samples(*data.measures())
             n_passes = passes_of(self, len(data.codes))
-            progress.start(n_passes, "pass", lambda twin, weights: twin._set_model(weights.save()))
-            outcome = fit_memoir(
-                MemoirProblem(data.rows, data.codes, weight, len(self.classes_), mean_weight),
-                *self._settings(),
+            state = self._with_bias(state)
+            progress.start(
+                n_passes, "pass", lambda twin, weights: twin._set_model(weights.save(), state)
+            )
+            validate = None if kept_apart is None else partial(self._score_on, kept_apart, state)
+            outcome = self._train(
+                MemoirProblem(data.rows, data.codes, weight, len(self.classes_), state.mean_weight),
+                state,
                 start,
                 n_passes=n_passes,
                 seed=rng.randint(2**31),
-                n_jobs=self.n_jobs,
                 progress=progress,
-                validate=None if kept_apart is None else partial(self._score_on, kept_apart),
+                validate=validate,
             )
-            self._keep(outcome, len(data.codes))
             self.n_iter_, self.loss_curve_ = len(outcome.losses), np.array(outcome.losses)
             vars(self).pop("validation_scores_", None)
             if self.early_stopping:
@@ -369,37 +377,58 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
         warn_if_still_rising(self, outcome)
         return self
 
-    partial_fit = partial_fit
-
     def _needs_a_beginning(self):
         return self.fit_intercept  # the size of the constant feature is that of the first rows
 
-    _partial_fit = train_on_part
+    def _partial_fit(self, X, codes, sample_weight, first):
+        """Make one pass over more samples, in the order given, as over the whole of a stream."""
+        self._refuse_calibration()
+        n_before, n_calls = 0 if first else self.n_iter_, vars(self).get("n_iter_", 0)
+        state = MemoirState() if first else self._state
+        of_classes, before = (self.class_weight, self.classes_), state.totals
+        weight, totals = with_class_weight(
+            *of_classes, codes, sample_weight, 0 if before is None else before
+        )
+        data, state = MemoirData(as_rows(X), codes, weight).counted(), state.with_totals(totals)
+        seed = check_random_state(self.random_state).randint(2**31)
+        seed = int(stream(seed, "part", n_before).integers(2**31))
+        start, before = state.saved, state.mean_weight
+        if first:
+            state = replace(state, coordinates=data.coordinates(self))
+        data = data.inside(state.coordinates)
+        state, weight = state.with_samples(*data.measures())
+        if start is not None and before not in (0, state.mean_weight):
+            start = start.in_weights_of(before / state.mean_weight)
+        known = state.mean_weight, state.n_visited, sorted_by_class(data.codes)
+        problem = MemoirProblem(data.rows, data.codes, weight, len(self.classes_), *known)
+        progress, state = self._progress_of_part(), self._with_bias(state)
+        self._train(problem, state, start, n_passes=1, seed=seed, progress=progress)
+        self.n_iter_ = n_calls + 1
 
     # ------------------------------------------------------------------------------ the model
 
-    def _settings(self):
-        """Return settings of the passes and of the search, by what is known of the samples."""
-        seen = DataSeen(self._seen, self._squares, self._new)
-        if self._bias is None:
-            self._bias = bias_of(self, seen)
-        settings, reported = settings_of(self, seen, float(self._bias))
+    def _with_bias(self, state):
+        """Return the state with the value of the constant feature, which stays once it is known."""
+        return replace(state, bias=bias_of(self, state)) if state.bias is None else state
+
+    def _train(self, problem, state, start, **how):
+        """Make passes, and predict with what they have come to; `state` is that before them."""
+        settings, reported = settings_of(self, state)
+        search = SearchSettings(self.search, **search_params(self))
+        outcome = fit_memoir(problem, settings, search, start, n_jobs=self.n_jobs, **how)
+        self._state = state.after(outcome.iterates, len(outcome.losses) * len(problem.codes))
         self.alpha_, self.eta0_, self.eta_step_ = reported
-        return settings, SearchSettings(self.search, **search_params(self))
-
-    def _keep(self, outcome, n_samples):
-        """Predict with what the passes over so many samples have come to."""
-        self._n_visited += len(outcome.losses) * n_samples
-        self._saved, self.n_scored_ = outcome.iterates, outcome.n_scored
         self.search_, self.recall_ = outcome.search, outcome.recall
-        self._set_model(self._saved)
+        self.n_scored_ = outcome.n_scored
+        self._set_model(outcome.iterates, state)
+        return outcome
 
-    def _score_on(self, kept_apart, weights):
-        return kept_apart.macro_f1(*self._finished(weights.save()), self._threads())
+    def _score_on(self, kept_apart, state, weights):
+        return kept_apart.macro_f1(*self._finished(weights.save(), state), self._threads())
 
-    def _set_model(self, iterates):
+    def _set_model(self, iterates, state):
         """Predict with these weights from now on."""
-        coef, intercept = self._finished(iterates)
+        coef, intercept = self._finished(iterates, state)
         if not (np.isfinite(coef.data).all() and np.isfinite(intercept).all()):
             raise ValueError("the weights left the range of float32: scale the features")
         if len(self.classes_) == 2:
@@ -408,24 +437,20 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
         # would be the peak of the memory that a fit takes.
         self._set_linear_model(coef, intercept, indexed=False)
 
-    def _finished(self, iterates):
+    def _finished(self, iterates, state):
         """Return weights and intercepts to predict with, of all classes, for samples as given."""
         coef, constant = iterates.model(len(self.classes_), self.average)
         if self.normalize_scores:
             coef, constant = of_length_one(coef, constant)
-        return outside(self._coordinates, coef, self._bias * constant.astype(np.float64))
+        return outside(state.coordinates, coef, state.bias * constant.astype(np.float64))
 
     # ----------------------------------------------------------------------- what it goes on from
 
     def _start_weights(self):
-        return self._saved
+        return self._state.saved
 
     def _place_classes(self, places):
-        self._saved = self._saved.with_classes_at(places)
-        if "_totals" in vars(self):
-            totals = np.zeros(len(self.classes_))
-            totals[places] = self._totals
-            self._totals = totals
+        self._state = self._state.placed(places, len(self.classes_))
 
     def _require_size(self, n_classes, n_features):
         super()._require_size(n_classes, n_features)

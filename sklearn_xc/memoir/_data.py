@@ -94,6 +94,11 @@ class MemoirData(NamedTuple):
         )
 
 
+def factors_of_texts(class_weight, classes, totals):
+    """Return weights of the classes, by the samples counted so far; None for weights of 1."""
+    return None if class_weight is None else weights_of_labels(class_weight, classes, totals)
+
+
 def with_class_weight(class_weight, classes, codes, sample_weight, totals=0):
     """Return weights with those of the classes, of size 0 for 1.
 

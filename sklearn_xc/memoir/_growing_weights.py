@@ -221,13 +221,11 @@ class GrowingWeights:
 
 
 def of_length_one(coef, constant):
-    """Return weights and intercepts divided by the lengths of the classes' weights; changes
-    coef.
-    """
+    """Return weights and intercepts divided by the lengths of the classes' weights."""
     lengths = np.sqrt(coef.multiply(coef).sum(axis=1) + constant.astype(np.float64) ** 2)
     lengths[lengths == 0] = 1
-    coef.data /= np.repeat(lengths, np.diff(coef.indptr)).astype(np.float32)
-    return coef, constant / lengths
+    data = coef.data / np.repeat(lengths, np.diff(coef.indptr)).astype(np.float32)
+    return sparse.csr_array((data, coef.indices, coef.indptr), shape=coef.shape), constant / lengths
 
 
 def outside(coordinates, coef, intercept):

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..base._classifier import HasMethods, Interval, StrOptions, all_or_nothing, as_it_is
-from ..base._nearly_empty import count_rows_with_labels, warn_if_nearly_empty
+from ..base._nearly_empty import WarnsIfNearlyEmpty
 from ..base._predict_topk import check_kind_of_scores
 from ..calibration._calibrators import (
     METHODS,
@@ -28,7 +28,7 @@ from ._base import FOLDS, BaseTopKWrapper
 
 
 @savable
-class TopKCalibratedClassifier(BaseTopKWrapper):
+class TopKCalibratedClassifier(WarnsIfNearlyEmpty, BaseTopKWrapper):
     """Calibrated probabilities for a classifier with very many classes or labels.
 
     A transform with a handful of parameters, shared by all classes, maps the scores of the k best
@@ -154,7 +154,7 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
             X, y, labels, weight, params, split_params = self._read(X, y, sample_weight, fit_params)
             method_for(self.method, labels.kind)  # refused before any fit
             self._labels = replace(labels, truth=None)
-            count_rows_with_labels(self, labels.truth, weight)
+            self._count_rows_with_labels(labels.truth, weight)
             splits = self._splits(X, y, labels, split_params, weight)
             fits = self._start_fits(splits, *given)
             self._fit_estimator(X, y, params, fits)
@@ -206,7 +206,7 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
             return now.classes_[best.ravel()]
         k = now.calibration_.n_candidates
         best, p = topk_probabilities(now.calibration_, lambda m: now._best(X, m), k)
-        warn_if_nearly_empty(self, (p > 0.5).sum(axis=1), "probability above one half")
+        self._warn_if_nearly_empty((p > 0.5).sum(axis=1), "probability above one half")
         return now._labels.indicator(best, p > 0.5)
 
     def _topk_probabilities(self, rows, k, only=None):

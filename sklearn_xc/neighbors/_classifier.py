@@ -256,15 +256,14 @@ class TopKNeighborsClassifier(
             named = read_classes(classes)
             require_lines(n_lines, len(named), "classes names")
             found = sorted_classes(named)
-            self._encoding = encoding_of(found)
+            self._set_encoding(encoding_of(found))
             line_of = np.searchsorted(found, named)[line_of]
         else:
             names = np.arange(n_lines) if self.label_names is None else np.asarray(self.label_names)
             check_names(names, n_lines, "label_names")
-            self._encoding = LabelEncoding(
-                "multilabel", names, np.dtype(np.int64), sparse.csr_array
+            self._set_encoding(
+                LabelEncoding("multilabel", names, np.dtype(np.int64), sparse.csr_array)
             )
-        self.classes_ = self._encoding.classes_
         for name in ("feature_names_in_", "_share_with_labels"):
             vars(self).pop(name, None)
         self.n_features_in_ = rows.shape[1]
@@ -275,9 +274,6 @@ class TopKNeighborsClassifier(
         self._frequencies = np.zeros(n_lines)
         self._texts = LabelTexts.of(unit_rows(rows), line_of, n_lines)
         self._set_settings(chosen_settings(given, None))
-
-    def _set_encoding(self, encoding):
-        self._encoding, self.classes_ = encoding, encoding.classes_
 
     def _start(self, n_features, dense):
         """Begin with no rows; returns the seed of all that is drawn."""

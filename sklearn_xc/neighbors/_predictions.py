@@ -5,8 +5,8 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from ..base._explain import check_options, places_of_labels
+from ..base._fit_labels import TakesLabels
 from ..base._labels import labels_to_score
-from ..base._nearly_empty import warn_if_nearly_empty
 from ..base._predict_topk import PredictsTopK
 from ..base._topk_predictor import AnswersSingleRows
 from ..base._validation import as_it_is
@@ -29,7 +29,7 @@ class _Inputs:
         return self._parts.in_form(rows)
 
 
-class NeighborsPredictions(PredictsTopK, AnswersSingleRows):
+class NeighborsPredictions(PredictsTopK, AnswersSingleRows, TakesLabels):
     """Mixin of predictions, made from ``_model()``, ``_row_parts`` and ``_encoding``."""
 
     def _scores_of(self):
@@ -95,7 +95,7 @@ class NeighborsPredictions(PredictsTopK, AnswersSingleRows):
         parts = [sparse.csr_array(part) for part in found]
         empty = sparse.csr_array((0, len(now.classes_)), dtype=bool)
         pattern = sparse.csr_array(sparse.vstack([empty, *parts], format="csr"))
-        warn_if_nearly_empty(self, np.diff(pattern.indptr), "half of the votes")
+        self._warn_if_nearly_empty(np.diff(pattern.indptr), "half of the votes")
         return encoding.indicator(pattern)
 
     def predict_proba(self, X):

@@ -138,7 +138,7 @@ class Decoder:
             origin = Origin(self, nodes) if self.mapped else None
             late = origin.late() if self.mapped else ()
             state = {name: self.decode(nodes[name]) for name in nodes if name not in late}
-            estimator._set_loaded_state(state, origin)
+            estimator._set_loaded_state(cls._packed(state), origin)
             estimator._refuse_undeclared(nodes.keys())
         self.estimators.append(estimator)
         return estimator

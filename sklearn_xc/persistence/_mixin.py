@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._version import __version__
 from ..utils._callbacks import CALLBACKS
 from ..utils._locks import ForkSafeRLock
-from ..utils._records import DECLARED
+from ..utils._records import DECLARED, check_record, is_a, packed, require, unpacked
 from ._decoder import Decoder
 from ._encoder import Encoder, Survey
 from ._file import DAMAGES, Reader, write
@@ -36,6 +36,7 @@ class SaveMixin:
 
     _not_saved = "_index_cache", "_origin", "_warned_of_empty", CALLBACKS
     _absent = {}  # noqa: RUF012  method that users look for in vain -> what to use
+    _state_record = None  # class of `_state`; a file holds each field as an attribute of its own
     _places = ()  # parameters that the machine which loads decides on, and no file
 
     def save(self, path, *, dtype="float32", threshold=0.0):
@@ -72,7 +73,13 @@ class SaveMixin:
     def _state_to_save(self, encoder):
         """Name -> value, of all that is not a parameter."""
         self._read_all()
-        return {name: value for name, value in vars(self).items() if name not in self._not_saved}
+        state = {name: value for name, value in vars(self).items() if name not in self._not_saved}
+        return unpacked(state) if "_state" in state else state
+
+    @classmethod
+    def _packed(cls, attributes):
+        """Return attributes of a file as the estimator has them."""
+        return attributes if cls._state_record is None else packed(cls._state_record, attributes)
 
     def _set_loaded_state(self, state, origin):
         """Take over the attributes of a file.
@@ -99,10 +106,16 @@ class SaveMixin:
             attributes with sparse matrices may still be missing. It is called again once all is
             in memory, before anything is trained.
         """
+        if self._state_record is not None and "_state" in vars(self):
+            require(is_a(self._state_record)(self._state), "_state", self._state)
+            check_record(self._state)
 
     def _refuse_undeclared(self, names):
         """Raise ValueError for attributes of a file that no test of the class is for."""
-        unknown = names - DECLARED.get(type(self), set())
+        known = DECLARED.get(type(self), set())
+        if self._state_record is not None:
+            known = known | {f"_{name}" for name in self._state_record._fields_of_record}
+        unknown = names - known
         if unknown:
             raise ValueError(f"{min(unknown)!r} is no attribute of a fitted {type(self).__name__}")
 
@@ -120,7 +133,7 @@ class SaveMixin:
             if "_origin" not in vars(self):  # another thread was first
                 return
             (origin, placed), state = self._origin, {}
-            for name, value in origin.read().items():
+            for name, value in self._packed(origin.read()).items():
                 mine = vars(self).get(name)
                 if isinstance(mine, SaveMixin):
                     mine._read_all()

@@ -6,16 +6,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base._classifier import BaseXCClassifier
 from ..base._linear_model import checked_weights
-from ..base._multiclass import known_codes, partial_fit
+from ..base._multiclass import TrainsInParts, known_codes, labels_of
 from ..topk._feature_major import feature_major
-from ..training._waiting import take_back
+from ..utils._csr import as_dense
 from ..utils._memory_limit import require_memory
 from ..utils._validation import check_sample_weight
-from ._parts import put_back, tables_of
+from ._parts import of_weight
 from ._probabilities import SoftmaxProbabilities, log_probability_blocks, log_softmax
 
 
-class BaseSoftmaxClassifier(SoftmaxProbabilities, BaseXCClassifier):
+class BaseSoftmaxClassifier(SoftmaxProbabilities, TrainsInParts, BaseXCClassifier):
     """Base of the multiclass estimators whose scores are utilities of a probability model.
 
     Their weights are dense. `coef_` is a view of memory that lies feature by feature, which is the
@@ -33,10 +33,34 @@ class BaseSoftmaxClassifier(SoftmaxProbabilities, BaseXCClassifier):
 
     # -------------------------------------------------------------------------------- for fit
 
-    partial_fit = partial_fit
-
     def _needs_a_beginning(self):
         return True
+
+    def _tables(self):
+        """Return the weights and intercepts, dense."""
+        return as_dense(checked_weights(self.coef_)), np.asarray(self.intercept_)
+
+    def _put_back(self, coef, intercept):
+        self.coef_, self.intercept_ = coef, intercept
+
+    def _with_waiting(self, X, codes, sample_weight, first):
+        """Return the samples of weight above zero, after those that wait, whose step is undone.
+
+        Returns
+        -------
+        X, codes, sample_weight : object
+            As given.
+        n_new : int
+            How many of them are of this call, the last ones.
+        cold : bool
+            Whether training begins with them.
+        """
+        X, codes, sample_weight = of_weight(X, codes, sample_weight)
+        n_new, waiting = len(codes), None if first else self._take_back()
+        if waiting is None:
+            return X, codes, sample_weight, n_new, first
+        X, labels, sample_weight = waiting.followed_by(X, labels_of(codes), sample_weight)
+        return X, labels[1], sample_weight, n_new, waiting.cold
 
     def _require_size(self, n_classes, n_features):
         super()._require_size(n_classes, n_features)
@@ -100,7 +124,7 @@ class BaseSoftmaxClassifier(SoftmaxProbabilities, BaseXCClassifier):
         return np.array(W, dtype=np.float32, order="C"), np.array(b, dtype=np.float32)
 
     def _place_classes(self, places):
-        waiting = take_back(self, tables_of, put_back)
+        waiting = self._take_back()
         self._require_weights(3)
         W, b = self._start_weights()
         n_classes, n_features = len(self.classes_), self.n_features_in_
@@ -112,7 +136,7 @@ class BaseSoftmaxClassifier(SoftmaxProbabilities, BaseXCClassifier):
         grown[new], intercept[new] = self._weights_of_new_classes(len(new))
         self._set_dense_model(grown, intercept)
         if waiting is not None:
-            self._waiting = waiting.placed(places, tables_of(self))
+            self._waiting = waiting.placed(places, self._tables())
 
     def _weights_of_new_classes(self, n_new):
         """Return weights of classes that join between two calls of partial_fit: zeros."""

@@ -18,7 +18,6 @@ from ..base._classifier import (
     StrOptions,
     all_or_nothing,
 )
-from ..base._nearly_empty import count_rows_with_labels
 from ..model_selection._out_of_fold import Labels
 from ..persistence import SaveMixin
 from ..utils._matrix import in_rows, n_rows
@@ -254,7 +253,7 @@ class TopKStackingClassifier(
             labels, data, texts = read_data(self, X, y, sample_weight, label_features, classes)
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             self._labels = replace(labels, truth=None)
-            count_rows_with_labels(self, labels.truth, data.weight)
+            self._count_rows_with_labels(labels.truth, data.weight)
             self._fit(data, texts, seed)
         return self
 

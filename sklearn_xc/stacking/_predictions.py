@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..base._classifier import all_or_nothing, as_it_is
-from ..base._nearly_empty import warn_if_nearly_empty
+from ..base._nearly_empty import WarnsIfNearlyEmpty
 from ..base._predict_topk import PredictsTopK
 from ..topk._restriction import best_of_each, read_restriction
 from ..utils._given_labels import in_order_of, plain_labels
@@ -17,7 +17,7 @@ from ._growth import grown
 from ._scorer import in_rows_of
 
 
-class StackPredictions(PredictsTopK):
+class StackPredictions(WarnsIfNearlyEmpty, PredictsTopK):
     """Mixin of predictions, made from ``_stack()`` and ``_labels``."""
 
     @property
@@ -105,7 +105,7 @@ class StackPredictions(PredictsTopK):
             places.append(found.places[there])
         rows, places = np.concatenate(rows), np.concatenate(places)
         counts = np.bincount(rows, minlength=n_rows(X))
-        warn_if_nearly_empty(self, counts, "probability above one half")
+        self._warn_if_nearly_empty(counts, "probability above one half")
         codes = np.full((len(counts), max(1, int(counts.max(initial=1)))), -1)
         codes[rows, np.arange(len(rows)) - np.append(0, np.cumsum(counts))[rows]] = places
         return now._labels.indicator(codes, codes >= 0)

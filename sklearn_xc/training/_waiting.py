@@ -274,14 +274,15 @@ def _is_turned(table):
 # ------------------------------------------------------------------------ the first rows of all
 
 
-def with_beginning(model, tables, samples, first):
+def with_beginning(beginning, tables, samples, first):
     """Return samples of a call after all those of the beginning, where it trains on all of them.
 
     Parameters
     ----------
-    model : estimator
+    beginning : Waiting or None
+        Samples of calls before.
     tables : callable
-        Its weights.
+        Returns the weights of the model.
     samples : tuple
         X, labels and weight, as of `Waiting.followed_by`.
     first : bool
@@ -293,33 +294,29 @@ def with_beginning(model, tables, samples, first):
     first : bool
         Whether to train from the start.
     known : tuple, or None
-        All samples of the beginning, for `keep_beginning`; None where it is over.
+        All samples of the beginning, for `beginning_of`; None where it is over.
     """
     if first:
         return samples, True, samples
-    waiting = vars(model).get("_beginning")
-    if waiting is None or not waiting.is_of(tables()):
+    if beginning is None or not beginning.is_of(tables()) or _is_over(beginning, samples[0]):
         return samples, False, None
-    if _is_over(waiting, samples[0]):
-        return samples, False, None
-    n_before = waiting.X.shape[0]
-    known = waiting.followed_by(*samples)
+    n_before = beginning.X.shape[0]
+    known = beginning.followed_by(*samples)
     anew = n_before < BEGINNING or _growths(known[0].shape[0]) > _growths(n_before)
     return known if anew else samples, anew, known
 
 
-def ended_beginning(model, tables, X):
+def ended_beginning(beginning, tables, X):
     """Return X, labels and weight of a beginning that ends as its rows have begun to come again; or
     None.
 
     What came last of them was not trained on from the start.
     """
-    waiting = vars(model).get("_beginning")
-    if waiting is None or waiting.cold or not waiting.is_of(tables()):
+    if beginning is None or beginning.cold or not beginning.is_of(tables()):
         return None
-    if not _is_over(waiting, X):
+    if not _is_over(beginning, X):
         return None
-    return waiting.X, (waiting.indptr, waiting.ids, waiting.grades), waiting.weight
+    return beginning.X, (beginning.indptr, beginning.ids, beginning.grades), beginning.weight
 
 
 def _is_over(waiting, X):
@@ -331,33 +328,10 @@ def _growths(n_samples):
     return int(np.log(max(n_samples, BEGINNING) / BEGINNING) / np.log(GROWTH))
 
 
-def keep_beginning(model, tables, known, anew, needed=True):
-    """Keep the samples of a beginning that is not over; `anew` if all were just trained on."""
-    vars(model).pop("_beginning", None)
-    if known is None or not needed:
-        return
+def beginning_of(tables, known, anew):
+    """Return the samples of a beginning, None if it is over; `anew` if all were just trained on."""
+    if known is None:
+        return None
     X, weight = known[0], known[-1]
     n_samples = X.shape[0] if weight is None else np.count_nonzero(weight)
-    if n_samples < END_OF_BEGINNING:
-        model._beginning = Waiting(*known, anew, (), tables())
-
-
-def take_back(model, tables_of, put_back):
-    """Undo the step on samples that wait; they, or None without any.
-
-    Parameters
-    ----------
-    model : estimator
-    tables_of : callable
-        ``tables_of(model)`` returns what a step changes, as a `Waiting` has it.
-    put_back : callable
-        ``put_back(model, *tables)`` sets these.
-    """
-    waiting = vars(model).get("_waiting")
-    if waiting is None or not waiting.is_of(tables_of(model)):
-        model._waiting = None
-        return None
-    if waiting.has_replaced:
-        put_back(model, *waiting.before(tables_of(model)))
-        model._waiting = waiting.placed(np.arange(len(model.classes_)), tables_of(model))
-    return model._waiting
+    return Waiting(*known, anew, (), tables()) if n_samples < END_OF_BEGINNING else None

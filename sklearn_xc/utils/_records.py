@@ -1,5 +1,6 @@
 """The classes that a file of a model may name, and what their attributes must be there."""
 
+from dataclasses import MISSING, fields
 from math import isfinite
 from mmap import mmap
 
@@ -72,6 +73,27 @@ def savable(cls):
     """Declare, as a class decorator, that a file may hold this estimator under its class's name."""
     ESTIMATORS[cls.__name__] = cls
     return cls
+
+
+def packed(cls, attributes):
+    """Return attributes of a file with the fields of a record, each named after a `_`, as `_state`.
+
+    What a file does not hold has the default of the field.
+    """
+    found = {
+        name: attributes[f"_{name}"] for name in cls._fields_of_record if f"_{name}" in attributes
+    }
+    if not found:
+        return attributes
+    defaults = {one.name: one.default for one in fields(cls) if one.default is not MISSING}
+    others = {name: value for name, value in attributes.items() if name[1:] not in found}
+    return {**others, "_state": made_record(cls, defaults | found)}
+
+
+def unpacked(attributes):
+    """Return the inverse of `packed`: attributes as a file holds them."""
+    others = {name: value for name, value in attributes.items() if name != "_state"}
+    return others | {f"_{name}": value for name, value in vars(attributes["_state"]).items()}
 
 
 DECLARED = {}  # class of an estimator -> names that `require_attributes` has tests for

@@ -137,7 +137,7 @@ def test_what_a_stream_knows_survives_copies_and_files(kind, digits, tmp_path):
     for other in others:
         other.partial_fit(X[200:], y[200:])
         np.testing.assert_array_equal(other.coef_, model.coef_)
-        assert other._seen.n_rows == model._seen.n_rows == pytest.approx(300, rel=0.03)
+        assert other._state.seen.n_rows == model._state.seen.n_rows == pytest.approx(300, rel=0.03)
     fresh = clone(model).partial_fit(X[200:], y[200:], classes=np.arange(10))
     assert np.abs(fresh.coef_ - model.coef_).max() > 1e-3
 
@@ -148,14 +148,14 @@ def test_averages_move_with_their_classes(kind, digits):
     few = y < 10
     model = AugmentReduceClassifier(**KINDS[kind], batch_size=20, random_state=0)
     model.partial_fit(X[few], y[few], classes=[0, 2, 4, 6, 8])
-    before = model._averages
+    before = model._state.averages
     model.set_params(learning_rate=1e-12)
     model.partial_fit(X[few][:1], y[few][:1], classes=np.arange(0, 20))
-    kept = model._averages[0][[0, 2, 4, 6, 8]]
+    kept = model._state.averages[0][[0, 2, 4, 6, 8]]
     decayed = kept[before[0] > 1e-3] / before[0][before[0] > 1e-3]
     assert np.median(decayed) == pytest.approx(0.9, rel=0.2)  # of one step more
     assert kept.shape == before[0].shape
-    assert model._averages[0].shape == model.coef_.shape
+    assert model._state.averages[0].shape == model.coef_.shape
     model.set_params(learning_rate="auto")
     for _ in range(10):
         model.partial_fit(X, y)
@@ -165,6 +165,6 @@ def test_averages_move_with_their_classes(kind, digits):
 def test_a_plain_fit_keeps_no_averages(digits):
     X, y = digits
     model = AugmentReduceClassifier(max_iter=2, random_state=0).fit(X, y)
-    assert model._averages is None
+    assert model._state.averages is None
     model.partial_fit(X, y)
-    assert model._averages[0].shape == model.coef_.shape
+    assert model._state.averages[0].shape == model.coef_.shape

@@ -187,6 +187,6 @@ def test_classes_set_by_hand_to_other_numbers(estimator):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_coordinates_of_other_features_are_refused():
     model = MemoirSVC(max_iter=20, random_state=0).fit(X, Y)
-    model._coordinates.scale = np.ones(2)
+    model._state.coordinates.scale = np.ones(2)
     with pytest.raises(ValueError, match="coordinates of the samples do not fit the features"):
         model.partial_fit(X, Y)

@@ -9,7 +9,7 @@ from scipy import sparse
 
 import sklearn_xc
 from sklearn_xc import LDGSClassifier, PPDSparseClassifier, TopKCalibratedClassifier
-from sklearn_xc.base._nearly_empty import FEWEST_ROWS, warn_if_nearly_empty
+from sklearn_xc.base._nearly_empty import FEWEST_ROWS
 
 
 def rare_labels(n_samples=600, share_with_labels=1.0):
@@ -67,7 +67,7 @@ def test_training_rows_that_are_as_empty_are_not_worth_a_warning(share):
     model._share_with_labels = float((n_labels > 0).mean())
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        warn_if_nearly_empty(model, n_labels, "score above zero")
+        model._warn_if_nearly_empty(n_labels, "score above zero")
     assert not caught
 
 

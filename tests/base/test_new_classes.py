@@ -91,10 +91,10 @@ def test_growing_moves_the_weights_of_each_class_with_it(model, parameter, n_kep
 
 def last_values(model, X):
     """Scores of V in W = scale V: an average goes on changing, and the l2 penalty shrinks W."""
-    saved, n_classes = model._saved, len(model.classes_)
+    saved, n_classes = model._state.saved, len(model.classes_)
     arrays = saved.values, saved.classes, saved.indptr
     V = sparse.csc_array(arrays, shape=(n_classes, 65)).toarray()
-    return X @ V[:, :-1].T + model._bias * V[:, -1]
+    return X @ V[:, :-1].T + model._state.bias * V[:, -1]
 
 
 @pytest.mark.parametrize("model", FROM_ZERO)

@@ -179,4 +179,6 @@ def test_bytes_count_all_arrays_once(digits):
     names = np.array(["a" * 1000, "b" * 1000, "c" * 1000], dtype=object)[y % 3]
     assert PPDSparseClassifier(random_state=0).fit(X, names).nbytes_ > 3000
     memoir = MemoirSVC(random_state=0).fit(X, y)
-    assert memoir.nbytes_ > size(memoir.coef_) + 12 * memoir._saved.classes.size  # its lists too
+    assert (
+        memoir.nbytes_ > size(memoir.coef_) + 12 * memoir._state.saved.classes.size
+    )  # its lists too

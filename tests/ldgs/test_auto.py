@@ -141,8 +141,8 @@ def test_a_step_by_features_follows_the_gradient(loss):
     options |= {"gradient": "exact", "hidden_dim": None, "batch_size": 7, "random_state": 0}
     some = LDGSClassifier(loss, **options).fit(X, y)
     other = LDGSClassifier(loss, **options).fit(X.toarray(), y)
-    assert some._form == "features"
-    assert other._form == "rows"
+    assert some._state.form == "features"
+    assert other._state.form == "rows"
     np.testing.assert_allclose(some.coef_, other.coef_, atol=1e-6)
     np.testing.assert_allclose(some.intercept_, other.intercept_, atol=1e-6)
 

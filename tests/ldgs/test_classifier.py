@@ -150,7 +150,7 @@ def test_warm_up_counts_the_passes_of_all_calls(digits):
     searching = []
     for _ in range(4):
         model.partial_fit(X, y, classes=np.arange(10))
-        searching.append(model._searching)
+        searching.append(model._state.searching)
     assert searching == [False, False, True, True]
 
 

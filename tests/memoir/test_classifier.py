@@ -263,7 +263,7 @@ def test_an_average_can_begin_between_partial_fits(digits):
     last = model.coef_.toarray()
     model.set_params(average=True).partial_fit(X[:1], y[:1])
     of_one = model.coef_.toarray()  # the average of one iterate is that iterate
-    saved = model._saved
+    saved = model._state.saved
     assert saved.n_iterates == 1
     V = sparse.csc_array((saved.values, saved.classes, saved.indptr), shape=(10, 65)).toarray()
     np.testing.assert_allclose(of_one, saved.scale * V[:, :-1], atol=1e-5)
@@ -395,7 +395,7 @@ def test_a_fit_ends_beside_no_copies_of_its_model(monkeypatch):
     model = MemoirSVC(max_iter=2, random_state=0).fit(X, y)
     tracemalloc.start()
     try:
-        coef, _ = model._saved.model(400, average=True)
+        coef, _ = model._state.saved.model(400, average=True)
         kept, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

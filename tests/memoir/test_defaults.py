@@ -14,7 +14,7 @@ from sklearn.svm import LinearSVC
 
 from sklearn_xc import MemoirSVC, load
 from sklearn_xc.datasets import make_xc_classification
-from sklearn_xc.memoir._auto import DataSeen, batch_size_of
+from sklearn_xc.memoir._auto import batch_size_of
 from sklearn_xc.training._minibatches import sorted_by_class
 
 RNG = np.random.default_rng(0)
@@ -95,17 +95,17 @@ def test_converged_fits_agree_on_weights_and_repetitions():
             model.set_params(eta0=part * first).fit(rows, labels, sample_weight=weight)
         found.append(model)
     assert found[0].alpha_ == pytest.approx(found[1].alpha_)
-    assert found[0]._bias == pytest.approx(found[1]._bias)
-    reached = [objective(m, *repeated, found[0].alpha_, found[0]._bias) for m in found]
+    assert found[0]._state.bias == pytest.approx(found[1]._state.bias)
+    reached = [objective(m, *repeated, found[0].alpha_, found[0]._state.bias) for m in found]
     assert reached[0] == pytest.approx(reached[1], rel=1e-4)
-    options = {"C": 1 / (counts.sum() * found[0].alpha_), "intercept_scaling": found[0]._bias}
+    options = {"C": 1 / (counts.sum() * found[0].alpha_), "intercept_scaling": found[0]._state.bias}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         exact = LinearSVC(multi_class="crammer_singer", max_iter=10**6, tol=1e-8, **options)
         exact.fit(X, y, sample_weight=counts)
     exact.coef_ = sparse.csr_array(exact.coef_)
     assert reached[0] == pytest.approx(
-        objective(exact, *repeated, found[0].alpha_, found[0]._bias), rel=1e-4
+        objective(exact, *repeated, found[0].alpha_, found[0]._state.bias), rel=1e-4
     )
 
 
@@ -195,7 +195,7 @@ def test_parts_add_up_to_the_whole(name):
         assert model.alpha_ == pytest.approx(fitted.alpha_, rel=0.03)
         models.append(model)
     if len(fitted.classes_) > 2:
-        reached = [objective(m, X, y, fitted.alpha_, fitted._bias) for m in models]
+        reached = [objective(m, X, y, fitted.alpha_, fitted._state.bias) for m in models]
     else:
         reached = [np.maximum(0, 1 - (2 * y - 1) * m.decision_function(X)).mean() for m in models]
     right = [m.score(X_test, y_test) for m in models]
@@ -225,10 +225,10 @@ def test_classes_are_balanced_by_the_samples_of_all_calls():
     model = MemoirSVC(class_weight="balanced", random_state=0)
     for part in np.array_split(np.arange(700), 20):
         model.partial_fit(X[part], y[part], classes=np.arange(10))
-    np.testing.assert_allclose(model._totals, np.bincount(y))
+    np.testing.assert_allclose(model._state.totals, np.bincount(y))
     model.partial_fit(X[:5], [77, 77, 1, 2, 77])
-    assert model._totals[-1] == 3
-    assert model._totals[:-1].sum() == 702
+    assert model._state.totals[-1] == 3
+    assert model._state.totals[:-1].sum() == 702
 
 
 def test_parts_are_visited_in_their_order_unless_classes_stand_together():
@@ -268,7 +268,7 @@ def test_batches_are_those_of_the_paper_where_their_size_is_the_penalty():
     size = {}
     for reduction in "mean", "sum":
         model = MemoirSVC(reduction=reduction, max_iter=1, random_state=0).fit(X, y)
-        size[reduction] = batch_size_of(model, DataSeen(model._seen, model._squares, model._new))
+        size[reduction] = batch_size_of(model, model._state)
     assert size == {"mean": len(y) / 10, "sum": len(y) / round(len(y) / (100 * np.sqrt(10)))}
 
 
@@ -314,4 +314,4 @@ def test_uneven_columns_get_one_size_unless_scores_are_to_be_cosines():
     inside = MemoirSVC(random_state=0).fit(scale(X), y)
     assert (model.predict(X) == inside.predict(scale(X))).mean() > 0.98
     for options in {"fit_intercept": False}, {"normalize_scores": True}:
-        assert MemoirSVC(**options).fit(X, y)._coordinates.changes_nothing
+        assert MemoirSVC(**options).fit(X, y)._state.coordinates.changes_nothing

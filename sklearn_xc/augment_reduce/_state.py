@@ -1,0 +1,63 @@
+"""What Augment-and-Reduce keeps from one call for the next beside the weights."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..training._rows_seen import RowsSeen
+from ..utils._records import either, is_a, record
+from ._feature_moments import FeatureMoments
+
+
+@record(
+    seen=is_a(RowsSeen),
+    moments=is_a(FeatureMoments),
+    averages=either(None, is_a(tuple)),
+)
+@dataclass(frozen=True, eq=False)
+class AugmentReduceState:
+    """Rows of all calls, and averages that adaptive steps go on from.
+
+    Attributes
+    ----------
+    seen : RowsSeen
+    moments : FeatureMoments
+    averages : tuple of ndarray of float32 (n_classes, n_features) and (n_classes,), or None
+        Of squared gradients; None where there have been no adaptive steps, or none to go on from.
+    """
+
+    seen: RowsSeen
+    moments: FeatureMoments
+    averages: tuple | None = None
+
+    @classmethod
+    def empty(cls, n_features: int, averages=None):
+        """Return the state before any rows."""
+        return cls(RowsSeen(), FeatureMoments(n_features), averages)
+
+    def with_rows(self, hashes, sums, weight):
+        """Return the state with the rows of another call too: hashes, sums of features, weights."""
+        seen, moments = self.seen.with_hashes(hashes, weight), self.moments.with_sums(sums, weight)
+        return replace(self, seen=seen, moments=moments)
+
+    def placed(self, places, n_classes: int):
+        """Return the state with classes at these places, and averages of zero for new ones."""
+        if self.averages is None:
+            return self
+        grown = []
+        for of_classes in self.averages:
+            new = np.zeros((n_classes, *of_classes.shape[1:]), dtype=np.float32)
+            new[places] = of_classes
+            grown.append(new)
+        return replace(self, averages=tuple(grown))
+
+    def require_sizes(self, n_classes, n_features):
+        """Raise ValueError unless the state is one of so many classes and features."""
+        shapes = (n_classes, n_features), (n_classes,)
+        if self.averages is not None and (
+            tuple(map(np.shape, self.averages)) != shapes
+            or any(getattr(part, "dtype", None) != np.float32 for part in self.averages)
+        ):
+            raise ValueError("the averages of squared gradients do not fit the weights")
+        if len(self.moments.first) != n_features:
+            raise ValueError("the moments of the features are not one for each feature")

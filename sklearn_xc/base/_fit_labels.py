@@ -1,0 +1,27 @@
+"""What an estimator takes over of the labels that a fit has checked."""
+
+from ._label_counts import training_support
+from ._nearly_empty import WarnsIfNearlyEmpty
+
+
+class TakesLabels(WarnsIfNearlyEmpty):
+    """Mixin of the estimators that `validate_fit` gives their labels."""
+
+    def _set_encoding(self, encoding):
+        self._encoding, self.classes_ = encoding, encoding.classes_
+
+    def _set_labels(self, encoding, positives, sample_weight):
+        """Take the labels of a fit in the place of those, and of the stream, before.
+
+        Parameters
+        ----------
+        encoding : LabelEncoding
+        positives : csr_array (n_samples, n_classes)
+        sample_weight : ndarray of float32 (n_samples,), or None
+        """
+        self._set_encoding(encoding)
+        self._set_support(training_support(positives, sample_weight, len(self.classes_)))
+        for name in "_beginning", "calibration_":
+            vars(self).pop(name, None)
+        if encoding.kind == "multilabel":
+            self._count_rows_with_labels(positives, sample_weight)

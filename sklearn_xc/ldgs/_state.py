@@ -1,0 +1,70 @@
+"""What an LDGSClassifier keeps from one call for the next beside its weights."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..training._rows_seen import RowsSeen
+from ..utils._records import (
+    either,
+    is_a,
+    is_array,
+    is_count,
+    is_not_negative,
+    is_number,
+    is_one_of,
+    is_truth,
+    record,
+)
+from ._units import Units
+
+
+@record(
+    form=is_one_of("hidden", "features", "columns", "rows"),
+    units=either(None, is_a(Units)),
+    seen=is_a(RowsSeen),
+    n_visited=is_not_negative,
+    searching=is_truth,
+    threshold=is_number,
+    n_threshold=is_count,
+    squares=is_a(tuple),
+)
+@dataclass(frozen=True, eq=False)
+class LDGSState:
+    """State from which training resumes.
+
+    Attributes
+    ----------
+    form : str
+        See `Plan`.
+    units : Units or None
+    seen : RowsSeen
+    n_visited : float
+        Visits of samples so far.
+    searching : bool
+        Whether the warm-up is over.
+    threshold : float
+        Above which labels are predicted; intercepts have it subtracted.
+    n_threshold : int
+        Samples that have chosen it.
+    squares : (ndarray of float32, ndarray of float32), or empty
+        Sums of squared gradients of Adagrad, of label embeddings and of features.
+    """
+
+    form: str
+    units: Units | None
+    seen: RowsSeen
+    n_visited: float = 0.0
+    searching: bool = False
+    threshold: float = 0.0
+    n_threshold: int = 0
+    squares: tuple = ()
+
+    def require_sizes(self, n_classes: int, n_features: int):
+        """Raise ValueError unless the state is one of so many classes and features."""
+        sizes = [{0, n_classes}, {0, n_features}]
+        for squares, allowed in zip(self.squares, sizes, strict=True):
+            if not is_array(np.float32, finite=False)(squares) or len(squares) not in allowed:
+                raise ValueError("the sums of squared gradients do not fit the weights")
+        if self.units is not None and len(self.units.mean) not in (0, n_features):
+            raise ValueError("the units do not fit the features")
