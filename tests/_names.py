@@ -34,12 +34,30 @@ def exiles():
 def assigns_first(function):
     """Return whether a function assigns, or deletes, an attribute of its first argument."""
     first = function.args.args[0].arg
-    for node in ast.walk(function):
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, (ast.Store, ast.Del)):
-            if isinstance(node.value, ast.Name) and node.value.id == first:
-                return True
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            named = node.args and isinstance(node.args[0], ast.Name) and node.args[0].id == first
-            if node.func.id in ("setattr", "delattr") and named:
-                return True
-    return False
+    return any(_changes(node, first) for node in ast.walk(function))
+
+
+CHANGES = "pop", "update", "setdefault", "clear"  # of a dict, here of attributes
+
+
+def _changes(node, name):
+    if isinstance(node, ast.Attribute) and isinstance(node.ctx, (ast.Store, ast.Del)):
+        return _is(node.value, name)
+    if isinstance(node, ast.Subscript) and isinstance(node.ctx, (ast.Store, ast.Del)):
+        return _is_vars(node.value, name)
+    if not isinstance(node, ast.Call):
+        return False
+    if isinstance(node.func, ast.Attribute):
+        return node.func.attr in CHANGES and _is_vars(node.func.value, name)
+    called = isinstance(node.func, ast.Name) and node.func.id in ("setattr", "delattr")
+    return called and bool(node.args) and _is(node.args[0], name)
+
+
+def _is(node, name):
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _is_vars(node, name):
+    """Return whether an expression is ``vars(name)``."""
+    called = isinstance(node, ast.Call) and _is(node.func, "vars")
+    return called and bool(node.args) and _is(node.args[0], name)

@@ -7,14 +7,14 @@ import numpy as np
 from ..base._explanation import shortened
 from ..metrics._label_sets import label_sets
 from ..metrics._ranking import rank, true_labels
-from ._display import VERMILION, axes_for, ranked
+from ._display import VERMILION, DrawsOnAxes, ranked
 
 MOST_RANKS = 10  # best labels of a row that are looked at
 LONGEST_NAME = 28  # characters of a label's name
 UNKNOWN = "(not in training)"
 
 
-class LabelConfusionDisplay:
+class LabelConfusionDisplay(DrawsOnAxes):
     """The pairs of labels that are mixed up most: one is true and missed, the other suggested.
 
     Of a row with t true labels the t best suggestions count. Each true label that is not among
@@ -136,7 +136,7 @@ class LabelConfusionDisplay:
             self, with the attributes.
         """
         new = ax is None
-        ax = axes_for(self, ax)
+        ax = self._axes(ax)
         n = min(n_pairs, len(self.number))
         if new:
             self.figure_.set_figheight(1.2 + 0.3 * max(n, 1))

@@ -4,12 +4,12 @@ import numpy as np
 
 from ..base._explain import explain
 from ..base._explanation import INTERCEPT, Explanation, shortened
-from ._display import BLUE, GREY, VERMILION, axes_for
+from ._display import BLUE, GREY, VERMILION, DrawsOnAxes
 
 LONGEST_NAME = 40  # characters of a feature's name
 
 
-class ContributionsDisplay:
+class ContributionsDisplay(DrawsOnAxes):
     """The features that raised and lowered the score of a label on one row, as bars.
 
     The bars add up to the score: those of the largest contributions, one for all other features of
@@ -136,7 +136,7 @@ class ContributionsDisplay:
         colours += [GREY] * (len(parts) - len(colours))
 
         new = ax is None
-        ax = axes_for(self, ax)
+        ax = self._axes(ax)
         if new:
             self.figure_.set_figheight(1.2 + 0.3 * len(parts))
         places = np.arange(len(parts))

@@ -5,12 +5,12 @@ import numpy as np
 from ..metrics._coverage import coverage_curve
 from ..topk._predict import predict_topk
 from ..utils._unwrap import find_inner
-from ._display import axes_for, draw_curve, name_of, names_for
+from ._display import DrawsOnAxes, draw_curve, name_of, names_for
 
 LEAST = 20  # rows answered, of which an accuracy is drawn
 
 
-class CoverageDisplay:
+class CoverageDisplay(DrawsOnAxes):
     """Accuracy of the surest answers against the share of rows that they are.
 
     To read off: how many rows a model can answer by itself with an accuracy of, say, 0.9, the rest
@@ -161,7 +161,7 @@ class CoverageDisplay:
         display : CoverageDisplay
             self, with the attributes.
         """
-        ax = axes_for(self, ax)
+        ax = self._axes(ax)
         name = self.name if name is None else name
         label = f"mean {self.area:.3f}" if name is None else f"{name}, mean {self.area:.3f}"
         drawn = self.coverage >= min(self._least, 1.0)

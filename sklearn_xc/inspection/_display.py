@@ -12,13 +12,16 @@ COLOURS = BLUE, VERMILION, "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "black"
 CURVE = "sklearn_xc curve"  # marks the curve of a model among the lines of axes
 
 
-def axes_for(display, ax):
-    """Set ``ax_`` and ``figure_`` of a display; a new figure without ax."""
-    pyplot = optional_import("matplotlib.pyplot", f"{type(display).__name__}.plot")
-    if ax is None:
-        _, ax = pyplot.subplots(layout="constrained")
-    display.ax_, display.figure_ = ax, ax.figure
-    return ax
+class DrawsOnAxes:
+    """Mixin of displays, whose ``ax_`` and ``figure_`` are those that they were drawn on last."""
+
+    def _axes(self, ax):
+        """Return the axes to draw on; those of a new figure without ax."""
+        pyplot = optional_import("matplotlib.pyplot", f"{type(self).__name__}.plot")
+        if ax is None:
+            _, ax = pyplot.subplots(layout="constrained")
+        self.ax_, self.figure_ = ax, ax.figure
+        return ax
 
 
 def ranked(estimator, X, k, most):

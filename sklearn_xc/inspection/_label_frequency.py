@@ -7,7 +7,7 @@ import numpy as np
 from ..metrics._label_sets import label_sets
 from ..metrics._ranking import rank, true_labels
 from ..utils._unwrap import find_inner
-from ._display import axes_for, default_k, draw_curve, has_curves, name_of, ranked
+from ._display import DrawsOnAxes, default_k, draw_curve, has_curves, name_of, ranked
 
 MOST_BINS = 8  # beside that of labels never seen: more would not leave room for their names
 K = 5  # best labels looked at where the user says nothing
@@ -15,7 +15,7 @@ WIDEST_SPAN = 7  # characters of a bin's name on one line
 BASES = 2, 4, 10, 100, 1000, 2**62  # the last gives two bins
 
 
-class LabelFrequencyDisplay:
+class LabelFrequencyDisplay(DrawsOnAxes):
     """How good the k best labels are for frequent labels (the head) and for rare ones (the tail).
 
     Labels with similar numbers of training samples are taken together in a bin. Of the true labels
@@ -207,7 +207,7 @@ class LabelFrequencyDisplay:
             self, with the attributes.
         """
         _check_metric(metric)
-        ax = axes_for(self, ax)
+        ax = self._axes(ax)
         places, values = np.arange(len(self.bins)), getattr(self, metric)
         top = max(1.08 * np.nan_to_num(values).max(), 0.1, ax.get_ylim()[1] * has_curves(ax))
         style = {"marker": "o", "markersize": 4, "label": self.name if name is None else name}

@@ -5,10 +5,10 @@ from scipy import sparse
 
 from ..metrics._ranking import true_labels
 from ..utils._unwrap import find_inner
-from ._display import axes_for, draw_curve
+from ._display import DrawsOnAxes, draw_curve
 
 
-class LabelSupportDisplay:
+class LabelSupportDisplay(DrawsOnAxes):
     """Training samples of the labels, from the most frequent to the rarest, on logarithmic axes.
 
     Most sets with many labels are nearly a line: few labels have most samples, most labels few.
@@ -113,7 +113,7 @@ class LabelSupportDisplay:
         display : LabelSupportDisplay
             self, with the attributes.
         """
-        ax = axes_for(self, ax)
+        ax = self._axes(ax)
         places = np.arange(1, len(self.support) + 1)
         style = {"label": self.name if name is None else name, "drawstyle": "steps-mid", **kwargs}
         self.line_ = draw_curve(ax, places, self.support, **style)

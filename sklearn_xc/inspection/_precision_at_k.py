@@ -5,7 +5,7 @@ import numpy as np
 from ..metrics._ranking import rank
 from ._display import (
     GREY,
-    axes_for,
+    DrawsOnAxes,
     default_k,
     draw_curve,
     has_curves,
@@ -17,7 +17,7 @@ from ._display import (
 MOST = 10  # ranks drawn where the user says nothing
 
 
-class PrecisionAtKDisplay:
+class PrecisionAtKDisplay(DrawsOnAxes):
     """Precision at k against k, and the best that any ranking could reach.
 
     Rows with fewer than k true labels keep precision at k below one even for a perfect ranking: the
@@ -156,7 +156,7 @@ class PrecisionAtKDisplay:
         display : PrecisionAtKDisplay
             self, with the attributes.
         """
-        ax = axes_for(self, ax)
+        ax = self._axes(ax)
         k = np.arange(1, len(self.precision) + 1)
         self.attainable_ = None
         if self.attainable is not None and not has_curves(ax):

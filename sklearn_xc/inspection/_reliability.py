@@ -5,13 +5,13 @@ import numpy as np
 from ..metrics import reliability_curve
 from ..topk._predict import predict_topk
 from ..utils._unwrap import find_inner
-from ._display import GREY, axes_for, draw_curve, has_curves, name_of, names_for
+from ._display import GREY, DrawsOnAxes, draw_curve, has_curves, name_of, names_for
 
 N_BINS = 15  # as in expected_calibration_error
 SMALLEST, LARGEST = 12, 120  # areas of the points, in square points
 
 
-class ReliabilityDisplay:
+class ReliabilityDisplay(DrawsOnAxes):
     """Reliability diagram of the k best labels: share of true ones against their probability.
 
     Points on the diagonal are calibrated; below it, probabilities are too high. The area of a
@@ -199,7 +199,7 @@ class ReliabilityDisplay:
         display : ReliabilityDisplay
             self, with the attributes.
         """
-        ax = axes_for(self, ax)
+        ax = self._axes(ax)
         if not has_curves(ax):
             ax.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1, label="calibrated")
         name = self.name if name is None else name

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from ..inspection._display import axes_for, draw_curve, name_of
+from ..inspection._display import DrawsOnAxes, draw_curve, name_of
 from ..metrics import precision_at_k
 from ..topk._predict import predict_topk
 from ..utils._matrix import n_rows
@@ -16,7 +16,7 @@ from ._take_rows import take
 SIZES = 0.1, 0.2, 0.4, 0.7, 1.0
 
 
-class TopKLearningCurveDisplay:
+class TopKLearningCurveDisplay(DrawsOnAxes):
     """Precision of the best labels against the number of training samples.
 
     A curve that still rises at its end says that more samples would help. Part of the samples is
@@ -148,7 +148,7 @@ class TopKLearningCurveDisplay:
         display : TopKLearningCurveDisplay
             self, with the attributes.
         """
-        ax, self.lines_ = axes_for(self, ax), []
+        ax, self.lines_ = self._axes(ax), []
         name = self.name if name is None else name
         for cut, values in zip(self.k, self.precision.T, strict=True):
             label = f"at {cut}" if name is None else f"{name}, at {cut}"

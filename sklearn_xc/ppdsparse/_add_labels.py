@@ -4,20 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
-from ..base._label_counts import extended_support
-from ..base._label_texts import texts_of_new
-from ..base._labels import REFUSED, LabelEncoding, encode_indicator, pattern_of
+from ..base._labels import REFUSED, LabelEncoding, encode_indicator
 from ..base._linear_model import checked_weights
 from ..base._multiclass import known_codes
 from ..base._new_classes import append_names, merge_labels, rows_in_places
-from ..base._validation import grades_of, validate_more
-from ..utils._callbacks import Progress
-from ..utils._given_labels import label_names, plain_labels, require_names
-from ..utils._scratch import Scratch
-from ._problem import OneVsRestProblem
-from ._solver import fit_classes
 
 
 class WeightColumns(NamedTuple):
@@ -92,109 +83,6 @@ def join_columns(columns, places, result, same_rows=True):
     joined.gap[places] = columns.gap
     joined.n_active[places] = columns.n_active
     return joined
-
-
-# ------------------------------------------------------------------------------- new labels
-
-
-def add_labels(self, X, Y_new, sample_weight=None, names=None, label_features=None):
-    """Train labels that fit has not seen, and leave all others as they are.
-
-    Parameters
-    ----------
-    X : array-like or sparse, shape (n_samples, n_features)
-        The rows of `fit`, or others of the same features.
-    Y_new : indicator of shape (n_samples, n_new), or array-like of shape (n_samples,)
-        After a fit on an indicator: the columns of the new labels, dense, sparse or a
-        DataFrame, which are appended to those of before. After a fit on classes: the classes
-        of all rows of X, new ones among them; each new class is trained against all other rows
-        given, and takes its place in the sorted ``classes_``.
-    sample_weight : array-like of shape (n_samples,), default=None
-    names : array-like of shape (n_new,), default=None
-        Names of the new columns, where those of before have names; by default those of the
-        DataFrame. They join the parameter `label_names`, if that is set.
-    label_features : array-like or sparse, shape (n_new, n_features), or sequence of these, \
-            default=None
-        Texts of the new labels, as in `fit`: in the order of the columns, or of the sorted new
-        classes.
-
-    Returns
-    -------
-    self : PPDSparseClassifier
-
-    Raises
-    ------
-    ValueError
-        If Y_new is not of the kind of fit's y, holds no new class, or no new label has a
-        positive; if names are missing, or given where labels have none, or there already; if
-        label_features does not have a row for each new label; if `calibration` is set; with
-        ``loss="crammer_singer"``.
-    sklearn.exceptions.NotFittedError
-        Before `fit`.
-
-    Notes
-    -----
-    With the same rows, parameters and integer `random_state` the new labels of an indicator
-    get the weights that a fit on all columns gives them, up to rounding;
-    ``class_weight="balanced"`` compares the new labels with each other only, and texts of the old
-    labels are no negatives of the new ones. New classes do as well, while the old ones have not
-    seen the rows of the new ones as negatives. With ``warm_start`` the dual variables grow too if
-    there are as many rows as in `fit`, and no texts; others are dropped, and the next fit starts
-    from nothing.
-    """
-    check_is_fitted(self)
-    if self.loss == "crammer_singer":
-        raise ValueError(
-            "add_labels: classes of loss='crammer_singer' are compared with one another and solved "
-            "together; use fit on all samples"
-        )
-    with self._all_or_nothing():
-        self._refuse_calibration()
-        self._check_state()
-        if names is not None:
-            names = require_names(np.asarray(plain_labels(names)), "names")
-        elif self._encoding.kind == "multilabel":
-            names = label_names(Y_new)
-        rows, Y_new, sample_weight = validate_more(self, X, Y_new, sample_weight)
-        n_new = Y_new.shape[1] if Y_new.ndim == 2 else 1
-        self._require_size(len(self.classes_) + n_new, rows.shape[1])
-        before, was_sparse = columns_of(self), sparse.issparse(self.coef_)
-        self._encoding, places, Y = encode_added(self._encoding, Y_new, names, grades_of(self))
-        self.classes_ = self._encoding.classes_
-        if self.label_names is not None:  # so that a clone can be fitted on all columns
-            self.label_names = self.classes_
-        is_new = np.ones(Y.shape[1], dtype=bool)
-        is_new[places] = False
-        of_rows = rows.shape[1], rows.dense
-        texts = texts_of_new(self, label_features, *of_rows, is_new)
-        support = extended_support(self._support, pattern_of(Y), sample_weight, places)
-        self._set_support(support)
-        with Scratch(self.scratch) as scratch:
-            problem = OneVsRestProblem.of(
-                self, rows, Y, sample_weight, scratch.empty, is_new, texts
-            )
-            problem = problem.with_factors(*self.penalty_factors_)
-            result = fit_classes(
-                problem,
-                self._settings(problem.penalties),
-                dual=None,
-                **self._ways(),
-                progress=Progress(self, self.verbose),
-                scratch=scratch,
-            )
-            self._n_visits = result["n_visits"]
-        n_texts_before = vars(self).get("_n_dual_texts", 0)
-        joined = join_columns(before, places, result, n_texts_before == texts.n == 0)
-        self.n_iter_ = max(self.n_iter_, result["n_iter"])
-        self.dual_gap_, self.n_active_ = joined.gap, joined.n_active
-        vars(self).pop("dual_coef_", None)
-        if self.warm_start and joined.dual is not None:
-            self.dual_coef_ = joined.dual
-        self._set_linear_model(joined.coef, joined.intercept)
-        if not was_sparse:
-            self.densify()
-    self._warn_if_late(result["gap"][is_new])
-    return self
 
 
 def encode_added(encoding, y, names, grades=REFUSED):

@@ -1,6 +1,7 @@
 """Labels that join a fitted stack by their texts."""
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -8,6 +9,7 @@ from scipy import sparse
 from ..base._label_texts import read_texts
 from ..base._named_classes import encoding_of
 from ..base._new_classes import append_names, merge_labels
+from ..model_selection._out_of_fold import Labels
 from ..neighbors._classifier import TopKNeighborsClassifier
 from ..neighbors._input import wider_encoding
 from ..utils._label_places import check_names
@@ -15,13 +17,21 @@ from ._label_facts import LabelFacts, shares_of
 from ._parts import codes_of_part
 
 
-def grown(stack, label_features, names):
-    """Set the attributes of a stack with more labels.
+class GrownStack(NamedTuple):
+    """Labels, parts and facts of a stack with more labels."""
+
+    labels: Labels
+    parts: list  # of StackPart
+    estimators: list  # of names and estimators
+    facts: LabelFacts
+
+
+def grown(stack, label_features, names) -> GrownStack:
+    """Return what a stack with more labels consists of.
 
     Parameters
     ----------
     stack : TopKStackingClassifier
-        Its attributes may be left half changed where this fails.
     label_features : matrix, or sequence of matrices (n_new, n_features)
     names : array-like of shape (n_new,), or None
     """
@@ -58,10 +68,7 @@ def grown(stack, label_features, names):
     frequencies = np.zeros(n_known + n_new)
     frequencies[places] = stack._facts.frequencies
     shares = _more_texts(stack._facts.shares, rows, line_of, places, new)
-    stack._labels, stack._parts, stack.estimators_ = labels, parts, estimators
-    stack._facts = LabelFacts(frequencies, shares)
-    if stack.label_names is not None:  # so that a clone can be fitted on all columns
-        stack.label_names = labels.classes
+    return GrownStack(labels, parts, estimators, LabelFacts(frequencies, shares))
 
 
 def _copied(estimator):

@@ -244,7 +244,11 @@ class StackPredictions(WarnsIfNearlyEmpty, PredictsTopK):
         """
         check_is_fitted(self)
         with all_or_nothing(self):
-            grown(self, label_features, names)
+            found = grown(self, label_features, names)
+            self._labels, self._facts = found.labels, found.facts
+            self._parts, self.estimators_ = found.parts, found.estimators
+            if self.label_names is not None:  # so that a clone can be fitted on all columns
+                self.label_names = found.labels.classes
         return self
 
     def score(self, X, y, sample_weight=None):

@@ -5,6 +5,7 @@ replaced afterwards, and indices not at all; conversions between formats follow 
 structure is checked before anything converts a matrix or follows it.
 """
 
+from copy import copy
 from itertools import chain
 
 import numpy as np
@@ -56,11 +57,13 @@ def normalise(X, name="X"):
 
 
 def narrow_indices(csr):
-    """Give a CSR of our own int32 index arrays, unless it has 2**31 non-zeros or more."""
-    if csr.nnz <= LARGEST_INDEX:
-        csr.indices = csr.indices.astype(np.int32, copy=False)
-        csr.indptr = csr.indptr.astype(np.int32, copy=False)
-    return csr
+    """Return a CSR with int32 index arrays, as it is with 2**31 non-zeros or more."""
+    if csr.nnz > LARGEST_INDEX:
+        return csr
+    narrow = copy(csr)  # which shares the arrays, and knows whether they are in order
+    narrow.indices = csr.indices.astype(np.int32, copy=False)
+    narrow.indptr = csr.indptr.astype(np.int32, copy=False)
+    return narrow
 
 
 def _as_float32(values, name):

@@ -316,7 +316,7 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
             U, V = self._start(pairs, counts, before, seed, n_threads)
             del counts
             trained = self.n_init_epochs > 0 or self._goes_on(before)
-            progress.start(self.max_iter, name="pass", set_model=_set_vectors)
+            progress.start(self.max_iter, name="pass", set_model=type(self)._set_copies)
             passes = passes_of(self, pairs, U, V, seed, n_threads, trained)
             self._train(passes, n_threads, progress, stream(seed, "words of the loss printed"))
             self.embeddings_, self.context_embeddings_ = U, V
@@ -327,6 +327,10 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
         check_parameters(self)
         if self.gradient == "decomposed" and self.n_chunks > self.dim:
             raise ValueError(f"n_chunks={self.n_chunks} must be at most dim={self.dim}")
+
+    def _set_copies(self, U, V):
+        """Take the vectors of this moment, in a copy of the estimator that callbacks see."""
+        self.embeddings_, self.context_embeddings_ = U.copy(), V.copy()
 
     def _vectors_before(self):
         if self.warm_start and "embeddings_" in vars(self):
@@ -429,8 +433,3 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
             self.batch_size,
             effective_threads(self.n_jobs),
         )
-
-
-def _set_vectors(twin, U, V):
-    """Give a copy of the estimator, which callbacks see, the vectors of this moment."""
-    twin.embeddings_, twin.context_embeddings_ = U.copy(), V.copy()
