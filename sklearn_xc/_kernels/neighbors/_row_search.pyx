@@ -78,6 +78,31 @@ cdef inline void add_list(
     term.place = p
 
 
+cdef inline int64_t add_list_above(
+    Term* term, Pointers lists, int64_t first, uint32_t size, float threshold, float* scores,
+    int32_t* hits, int64_t n
+) noexcept nogil:
+    """As `add_list`, and note the rows that it lifts above a threshold; products are not below 0.
+
+    Without a branch for these: which rows they are cannot be foreseen.
+    """
+    cdef int64_t p = term.place
+    cdef uint32_t row
+    cdef float before, after
+    term.begin = p
+    while p < term.stop:
+        row = <uint32_t>(lists.rows[p] - first)
+        if row >= size:
+            break
+        before = scores[row]
+        after = before + term.value * lists.values[p]
+        scores[row], hits[n] = after, <int32_t>row
+        n += (before <= threshold) & (after > threshold) & (n < BLOCK)
+        p += 1
+    term.place = p
+    return n
+
+
 cdef inline int64_t take_list(
     const Term* term, Pointers lists, int64_t first, float threshold, float* scores,
     int32_t* hits, float* found, int64_t n
@@ -195,49 +220,68 @@ cdef int64_t take_rows(
     return n_hits
 
 
-cdef int64_t take_listed(
-    Pointers lists, int64_t first, int64_t size, Scratch scratch, int64_t m, int64_t n, float limit
+cdef inline int64_t add_apart(
+    const Term* term, int64_t first, int64_t size, Scratch scratch, float threshold, float least,
+    int64_t n_hits
 ) noexcept nogil:
-    """As `take_rows` where all terms [0, m) are lists and few rows outside of these count.
+    """Note rows of large shares that are not above a threshold, but may be lifted above `least`."""
+    cdef const Kind* kind = term.kind
+    cdef float score, factor = <float>(term.bound / UNIT)
+    cdef int64_t p = 0, high = kind.n_apart, middle
+    while p < high:
+        middle = (p + high) // 2
+        if kind.apart[middle] < first:
+            p = middle + 1
+        else:
+            high = middle
+    while p < kind.n_apart and kind.apart[p] < first + size and n_hits < BLOCK:
+        score = scratch.scores[kind.apart[p] - first]
+        scratch.hits[n_hits] = <int32_t>(kind.apart[p] - first)
+        n_hits += score <= threshold and score + factor * kind.shares[kind.apart[p]] > least
+        p += 1
+    return n_hits
 
-    Rows come in the order of the lists, rows of large shares before them.
+
+cdef int64_t take_listed(
+    Pointers lists, int64_t first, int64_t size, Scratch scratch, int64_t m, int64_t n,
+    float limit, bint positive
+) noexcept nogil:
+    """Note the rows of a block that may be above a limit, where few outside of the lists are.
+
+    Terms [0, m) are lists; their rows come in the order in which they pass a threshold.
     """
-    cdef int64_t c, h, p, high, middle, n_hits = 0, n_left = 0
+    cdef int64_t c, h, p, n_hits = 0, n_left = 0
     cdef int32_t row
-    cdef const Term* terms = scratch.terms
-    cdef const Kind* kind
+    cdef Term* terms = scratch.terms
+    cdef const uint8_t* shares
     cdef float factor, threshold = max(0, nextafterf(limit, -INFINITY))
     if m < n:
-        kind, limit = terms[m].kind, limit - <float>(ROUNDING * n)
-        factor = <float>(terms[m].bound / UNIT)
-        threshold = max(0, nextafterf(limit - <float>(terms[m].bound * kind.most), -INFINITY))
-        p, high = 0, kind.n_apart
-        while p < high:
-            middle = (p + high) // 2
-            if kind.apart[middle] < first:
-                p = middle + 1
-            else:
-                high = middle
-        while p < kind.n_apart and kind.apart[p] < first + size:
-            row = kind.apart[p]
-            scratch.hits[n_hits] = <int32_t>(row - first)
-            scratch.found[n_hits] = scratch.scores[row - first]
-            n_hits += (
-                scratch.found[n_hits] <= threshold
-                and scratch.found[n_hits] + factor * kind.shares[row] > limit
+        limit, factor = limit - <float>(ROUNDING * n), <float>(terms[m].bound / UNIT)
+        threshold = limit - <float>(terms[m].bound * terms[m].kind.most)
+        threshold = max(0, nextafterf(threshold, -INFINITY))
+    if positive:
+        for c in range(m):
+            n_hits = add_list_above(
+                &terms[c], lists, first, <uint32_t>size, threshold, scratch.scores, scratch.hits,
+                n_hits
             )
-            p += 1
+    else:
+        add_terms(lists, first, size, scratch, m)
+        rows_above(scratch.scores, size, threshold, scratch.hits, &n_hits)
+    if m < n:
+        n_hits = add_apart(&terms[m], first, size, scratch, threshold, limit, n_hits)
+        shares = terms[m].kind.shares + first
+        for h in range(n_hits):
+            row = scratch.hits[h]
+            scratch.hits[n_left], scratch.found[n_left] = row, scratch.scores[row]
+            n_left += scratch.scores[row] + factor * shares[row] > limit
+    else:
+        for h in range(n_hits):
+            scratch.found[h] = scratch.scores[scratch.hits[h]]
+        n_left = n_hits
     for c in range(m):
-        n_hits = take_list(
-            &terms[c], lists, first, threshold, scratch.scores, scratch.hits, scratch.found, n_hits
-        )
-    if m == n:
-        return n_hits
-    for h in range(n_hits):
-        scratch.hits[n_left], scratch.found[n_left] = scratch.hits[h], scratch.found[h]
-        n_left += (
-            scratch.found[h] + factor * kind.shares[first + scratch.hits[h]] > limit
-        )
+        for p in range(terms[c].begin, terms[c].place):
+            scratch.scores[lists.rows[p] - first] = 0
     return n_left
 
 
@@ -269,7 +313,7 @@ cdef int64_t complete(
 
 cdef void scan(
     Pointers lists, int32_t base, float floor, Scratch scratch, int64_t sure, int64_t n,
-    int64_t first_column, float* top, int32_t* ids, int64_t k,
+    int64_t first_column, bint positive, float* top, int32_t* ids, int64_t k,
 ) noexcept nogil:
     """Offer all rows with a score above `floor` to the heap; terms from `sure` on can be looked up.
 
@@ -290,15 +334,15 @@ cdef void scan(
             terms[m].column == NULL or not terms[m].bound * terms[m].kind.usual < limit
         ):
             m += 1
-        add_terms(lists, first, size, scratch, m)
         # Where the limit is zero, a row of zero is none of the best any more.
         ordered = m > first_column or limit < 0 or (
             m < n and not terms[m].bound * terms[m].kind.most + ROUNDING * n < limit
         )
         if ordered:
+            add_terms(lists, first, size, scratch, m)
             n_hits = take_rows(first, size, scratch, m, n, limit)
         else:
-            n_hits = take_listed(lists, first, size, scratch, m, n, limit)
+            n_hits = take_listed(lists, first, size, scratch, m, n, limit, positive)
             limit = max(floor, nextafterf(top[0], -INFINITY))
         n_hits = complete(terms, m, n, first, limit, scratch.hits, scratch.found, n_hits)
         for h in range(n_hits):
@@ -386,13 +430,14 @@ cdef void search(
     cdef int64_t n = open_terms(query, lists, scratch.terms)
     cdef int64_t sure = order_terms(scratch.terms, n, &lists), first_column = 0
     cdef float floor = -INFINITY
+    cdef bint positive = not lists.signed and all_positive(scratch.terms, 0, n)
     while first_column < n and scratch.terms[first_column].column == NULL:
         first_column += 1
-    if not lists.signed and all_positive(scratch.terms, 0, n):
+    if positive:
         floor = floor_of(lists, scratch, n, k)
         open_terms(query, lists, scratch.terms)  # the lists from their beginning
         order_terms(scratch.terms, n, &lists)
-    scan(lists, base, floor, scratch, sure, n, first_column, top, ids, k)
+    scan(lists, base, floor, scratch, sure, n, first_column, positive, top, ids, k)
 
 
 cdef inline Scratch scratch_of(float* scores, int32_t* counts, int64_t* terms) noexcept nogil:
