@@ -1,4 +1,4 @@
-"""Models of the command line: how they are made, saved with their columns, and measured."""
+"""Models and files of commands: how they are opened, and how progress is shown."""
 
 import logging
 import re
@@ -7,36 +7,30 @@ import time
 from contextlib import contextmanager, redirect_stdout
 from io import StringIO
 
-from ..datasets._text_rows import FORMATS, TextColumns
+from ..datasets._text_rows import TextColumns, format_of
 from ..persistence import load, read_notes
 from ..utils._unwrap import learner_of
 
 STEP = re.compile(r"(\d+) of (\d+),.* (about .* left)")  # of a line of `verbose`
 
 
-def add_columns(command, labels=True):
-    """Add the options that say where text and labels stand in a file."""
-    add = command.add_argument
-    add("--text", action="append", metavar="COLUMN", help="column of the text; several are joined")
-    if labels:
-        add("--labels", metavar="COLUMN", help="column of the labels")
-        add("--separator", metavar="CHARACTER", help="between several labels of a cell")
-    add("--format", choices=FORMATS, help="of the file, where its ending does not name it")
-    add("--no-header", dest="header", action="store_false", help="columns are numbers, from 1")
-    add("--no-quotes", dest="quotes", action="store_false", help="quotation marks are letters")
-
-
 def columns_of(options, notes: dict | None = None) -> TextColumns:
-    """Return the columns that are given, and in their place those of training."""
-    known = dict((notes or {}).get("columns") or {})
-    given = {name: getattr(options, name, None) for name in ("text", "labels", "separator")}
-    known |= {name: value for name, value in given.items() if value is not None}
-    same = known.get("format") if getattr(options, "labels", None) is None else None
-    known["format"] = options.format or (same if same == "fasttext" else None)
-    known["header"] = options.header and known.get("header", True)
-    known["quotes"] = options.quotes and known.get("quotes", True)
-    known.setdefault("text", [])
+    """Return the columns that are given, and for all others those of training."""
+    known = {"text": [], **((notes or {}).get("columns") or {})}
+    labels = getattr(options, "labels", None)
+    given = {"text": options.text, "labels": labels}
+    given["separator"] = getattr(options, "separator", None)
+    known |= {name: value for name, value in given.items() if value not in (None, [])}
+    same = known.get("format") == "fasttext" and labels is None
+    known["format"] = options.format or ("fasttext" if same else None)
+    known["header"] = not options.no_header and known.get("header", True)
+    known["quotes"] = not options.no_quotes and known.get("quotes", True)
     return TextColumns(**known)
+
+
+def holds_numbers(path: str, columns: TextColumns, notes: dict) -> bool:
+    """Return whether a file has features that a model takes as they are."""
+    return "columns" not in notes and path != "-" and format_of(path, columns) == "xc"
 
 
 def opened(path: str, jobs: int | None = None):
@@ -53,20 +47,25 @@ def say(text: str):
     print(text, file=sys.stderr, flush=True)
 
 
+class Bar(logging.Handler):
+    """A line of the terminal that follows the messages of a fit."""
+
+    def __init__(self, what: str):
+        super().__init__(logging.INFO)
+        self._what = what
+
+    def emit(self, record):
+        if found := STEP.search(record.getMessage()):
+            bar = "#" * (24 * int(found[1]) // max(int(found[2]), 1))
+            text = f"\r{self._what} [{bar:24}] {found[3]}\x1b[K"
+            print(text, end="", file=sys.stderr, flush=True)
+
+
 @contextmanager
 def told(what: str):
     """Show the progress of something that takes time on a terminal, and how long it took."""
-    start, shown = time.perf_counter(), sys.stderr.isatty()
-
-    class Bar(logging.Handler):
-        def emit(self, record):
-            if found := STEP.search(record.getMessage()):
-                done, whole, left = int(found[1]), int(found[2]), found[3]
-                bar = "#" * (24 * done // max(whole, 1))
-                print(f"\r{what} [{bar:24}] {left}\x1b[K", end="", file=sys.stderr, flush=True)
-
-    logger, bar = logging.getLogger("sklearn_xc"), Bar(logging.INFO)
-    level = logger.level
+    start, shown, logger = time.perf_counter(), sys.stderr.isatty(), logging.getLogger("sklearn_xc")
+    bar, level = Bar(what), logger.level
     if shown:
         logger.addHandler(bar)
         logger.setLevel(logging.INFO)
