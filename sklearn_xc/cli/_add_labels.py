@@ -6,8 +6,9 @@ from ..datasets._samples import indicator_of
 from ..datasets._text_rows import read
 from ..meta._label_text import LabelTextClassifier
 from ..persistence import load, read_notes, save_with_notes
+from ..utils._progress_line import say, told
 from ..utils._unwrap import find_inner, learner_of
-from ._model import columns_of, say, told
+from ._model import columns_of
 from ._options import COLUMNS, FILE, JOBS, MODEL, OUTPUT
 
 HELP = """Train new labels, and leave all others as they are.

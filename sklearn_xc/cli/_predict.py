@@ -1,13 +1,12 @@
 """`sklearn-xc predict`: the best labels of samples that stream in."""
 
-import csv
-import json
 import sys
 from contextlib import nullcontext
 from dataclasses import replace
 
 from ..datasets._samples import AT_ONCE, parts_of
 from ..datasets._text_rows import format_of
+from ..datasets._text_writers import ANSWER_WRITERS
 from ..topk._predict import predict_topk
 from ..utils._unwrap import find_inner
 from ._model import columns_of, holds_numbers, opened
@@ -26,7 +25,7 @@ OPTIONS = {
     "file": {"metavar": "FILE", "nargs": "?", "default": "-"},
     "-k": {"type": int, "default": 5, "help": "labels of a sample, at most (default: 5)"},
     "-o --output": {"metavar": "FILE", "help": "default: the standard output"},
-    "--to": {"choices": ["jsonl", "csv"], "default": "jsonl", "help": "default: jsonl"},
+    "--to": {"choices": ANSWER_WRITERS, "default": "jsonl", "help": "default: jsonl"},
     "--threshold": {"type": float, "help": "drop labels of a lower probability or score"},
     "--only": {**SEVERAL, "metavar": "LABEL", "help": "a label that answers may hold"},
     "--exclude": {**SEVERAL, "metavar": "LABEL", "help": "a label that answers may not hold"},
@@ -50,12 +49,9 @@ def run(options):
     kept["scores"] = "proba" if kind == "probability" else "decision"
     n_left = len(only or inner.classes_) - len({*exclude} & {*inner.classes_})
     answers = _answers(model, options, notes, max(1, min(options.k, n_left)), kept)
-    if options.output is None:
-        to = nullcontext(sys.stdout)
-    else:
-        to = open(options.output, "w", encoding="utf-8", newline="")
-    with to as file:
-        (_csv if options.to == "csv" else _jsonl)(file, answers, kind)
+    to, how = options.output, {"encoding": "utf-8", "newline": ""}
+    with open(to, "w", **how) if to else nullcontext(sys.stdout) as file:
+        ANSWER_WRITERS[options.to](file, answers, kind)
 
 
 def as_label(text, classes):
@@ -75,18 +71,3 @@ def _answers(model, options, notes, k, kept):
         names, scores = predict_topk(model, X, k, **kept)
         for line, *row in zip(lines, names.tolist(), scores.astype(float).tolist(), strict=True):
             yield line, [pair for pair in zip(*row, strict=True) if pair[1] >= least]
-
-
-def _jsonl(file, answers, kind):
-    for line, found in answers:
-        labels = [{"label": label, kind: round(score, 6)} for label, score in found]
-        json.dump({"line": line, "labels": labels}, file, ensure_ascii=False)
-        file.write("\n")
-
-
-def _csv(file, answers, kind):
-    writer = csv.writer(file)
-    writer.writerow(["line", "rank", "label", kind])
-    for line, found in answers:
-        for rank, (label, score) in enumerate(found, 1):
-            writer.writerow([line, rank, label, f"{score:.6g}"])

@@ -1,7 +1,7 @@
 """`sklearn-xc serve`: a model behind HTTP, and a page to try it."""
 
 from ..serve import serve
-from ._model import say
+from ..utils._progress_line import say
 from ._options import MODEL, SEVERAL
 
 HELP = """Serve a model over HTTP, with a page to try it.

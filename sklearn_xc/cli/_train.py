@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import Pipeline
 
-from ..datasets._samples import NumberSamples, TextSamples, texts_of_labels
+from ..datasets._samples import NumberSamples, TextSamples, held_out, texts_of_labels
 from ..datasets._text_rows import format_of
 from ..inspection._measures import measured, table
 from ..memoir._classifier import MemoirSVC
@@ -15,7 +15,8 @@ from ..neighbors._classifier import TopKNeighborsClassifier
 from ..persistence import save_with_notes
 from ..ppdsparse._classifier import PPDSparseClassifier
 from ..stacking._classifier import TopKStackingClassifier
-from ._model import columns_of, counted, say, told
+from ..utils._progress_line import counted, say, told
+from ._model import columns_of
 from ._options import COLUMNS, FILE, LEARNING, OUTPUT, SEVERAL
 
 HELP = """Train a model on a file of samples.
@@ -42,10 +43,7 @@ OPTIONS = {
     **OUTPUT,
     **COLUMNS,
     "--method": {"choices": METHODS, "help": "default: ppdsparse; with --label-texts stack"},
-    "--probabilities": {
-        **{"choices": CALIBRATIONS, "default": "isotonic"},
-        "help": "how scores become probabilities (one more fit)",
-    },
+    "--probabilities": {"choices": CALIBRATIONS, "default": "isotonic", "help": "one more fit"},
     "--held-out": {"type": float, "default": 0.1, "metavar": "SHARE", "help": "to measure, or 0"},
     "--set": {**SEVERAL, "metavar": "NAME=VALUE", "help": "a parameter of the method"},
     "--label-texts": {"metavar": "FILE", "help": "a table with the columns label and text"},
@@ -69,12 +67,8 @@ def run(options):
         train = np.setdiff1d(np.arange(source.n), test)
         model = fitted(source, options, train, "none", "trained on the samples not held out")
         notes["held out"] = measured(model, source.parts(test), len(train))
-        share = source.share_of_copies(test)
-        if share >= 0.1:
-            say(
-                f"note: {share:.0%} of the held-out texts are in training too, which makes the "
-                "measures too high; drop duplicates to see what new texts get"
-            )
+        if (share := source.share_of_copies(test)) >= 0.1:
+            say(f"note: {share:.0%} of the held-out texts are in training too: drop duplicates")
         print("Held-out samples, by a model of the others:", table(notes["held out"]), sep="\n")
     whole = np.arange(source.n), options.probabilities, "trained on all samples"
     save_with_notes(fitted(source, options, *whole), options.output, notes)
@@ -96,19 +90,11 @@ def source_of(options, columns):
         texts_of = texts_of_labels(options.label_texts) if options.label_texts else {}
         source = TextSamples(options.file, columns, counted, texts_of)
     for mark in "" if columns.separator or source.classes is None else ";|":
-        share = np.mean([mark in label for label in source.y.tolist()])
-        if share >= 0.1:
+        if (share := np.mean([mark in label for label in source.y.tolist()])) >= 0.1:
             say(f"note: {share:.0%} of the labels hold {mark!r}; --separator {mark!r} splits them")
     left_out = f"; {source.n_empty:,} without labels are left out" if source.n_empty else ""
     say(f"{source.n:,} samples, {source.n_labels:,} labels in {options.file}{left_out}")
     return source
-
-
-def held_out(n, share, seed):
-    """Return the numbers of the samples to measure with, ascending."""
-    if n < 3:
-        raise ValueError(f"{n} samples with labels are too few; at least 3 are needed")
-    return np.sort(np.random.default_rng(seed).permutation(n)[: max(1, round(share * n))])
 
 
 def fitted(source, options, places, calibration, what):
@@ -116,7 +102,10 @@ def fitted(source, options, places, calibration, what):
     last, X = classifier(options, calibration, source), source.rows(places)
     model, learners, y = last, [last], source.y[places]
     if isinstance(source, TextSamples):
-        words = vectorizer(options)
+        shape = {"ngram_range": (1, options.ngrams), "min_df": options.min_df}
+        if options.chars:
+            shape |= {"analyzer": "char_wb", "ngram_range": (3, 5)}
+        words = TfidfVectorizer(sublinear_tf=True, dtype=np.float32, **shape)
         model = Pipeline([("words", words), ("labels", last)])
         if source.texts_of:
             model = LabelTextClassifier(last, words, label_texts=source.texts_of)
@@ -136,11 +125,10 @@ def classifier(options, calibration, source):
     method = options.method or ("stack" if source.texts_of else "ppdsparse")
     cls = METHODS[method]
     known = cls().get_params()
-    parameters = {"random_state": options.seed, "n_jobs": options.jobs}
-    if "calibration" in known and calibration != "none":
+    parameters = {"random_state": options.seed, "n_jobs": options.jobs, "verbose": 1}
+    if calibration != "none":
         parameters |= {"calibration": calibration, "calibration_cv": CALIBRATION_SHARE}
-    if "verbose" in known:
-        parameters["verbose"] = 1
+    parameters = {name: value for name, value in parameters.items() if name in known}
     if options.scratch is not None:
         parameters["scratch"] = options.scratch
     if source.names is not None:
@@ -156,11 +144,3 @@ def classifier(options, calibration, source):
         except (ValueError, SyntaxError):
             parameters[name] = value
     return cls().set_params(**parameters)
-
-
-def vectorizer(options):
-    """Return the vectorizer that options describe."""
-    shape = {"ngram_range": (1, options.ngrams)}
-    if options.chars:
-        shape = {"analyzer": "char_wb", "ngram_range": (3, 5)}
-    return TfidfVectorizer(sublinear_tf=True, dtype=np.float32, min_df=options.min_df, **shape)

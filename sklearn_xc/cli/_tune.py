@@ -5,11 +5,12 @@ import json
 
 import numpy as np
 
-from ..datasets._samples import TextSamples
+from ..datasets._samples import TextSamples, held_out
 from ..inspection._measures import CUTS, measured
-from ._model import columns_of, say
+from ..utils._progress_line import say
+from ._model import columns_of
 from ._options import COLUMNS, FILE, JSON, LEARNING
-from ._train import fitted, held_out, source_of
+from ._train import fitted, source_of
 
 HELP = """Find which features and penalties suit a file, on held-out samples.
 Example:
@@ -47,6 +48,6 @@ def run(options):
         score(f"{best} --set l2={l2}".strip(), **FEATURES[best], set=[f"l2={l2}"])
     tried.sort(key=lambda one: -one["nDCG"])
     line = "nDCG@{k} {nDCG:.3f}  P@1 {P@1:.3f}  {options}"
-    lines = [line.format(**one).rstrip() for one in tried]
+    lines = [line.format(**{**one, "options": one["options"] or "(none)"}) for one in tried]
     print(json.dumps(tried, indent=2) if options.json else "\n".join(lines))
     say(f"the best options of `sklearn-xc train`: {tried[0]['options'] or 'none, the defaults'}")

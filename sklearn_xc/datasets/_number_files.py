@@ -1,4 +1,4 @@
-"""Samples whose features are numbers, in the files of programs: XC or LIBSVM text, PECOS's folder."""
+"""Samples whose features are numbers, in files of programs: XC or LIBSVM text, PECOS's folder."""
 
 import os
 from pathlib import Path
@@ -27,7 +27,12 @@ def write_numbers(path: str, kind: str, X, Y, names=None):
     else:
         dump_xc(path, X, Y)
     if names is not None:
-        write_names(Path(path, "labels.txt") if kind == "pecos" else f"{path}.labels", names)
+        write_names(names_of(path, kind), names)
+
+
+def names_of(path: str, kind: str) -> str:
+    """Return where the names of labels are written."""
+    return os.path.join(path, "labels.txt") if kind == "pecos" else f"{path}.labels"
 
 
 def write_names(path, names):

@@ -64,6 +64,13 @@ def texts_of_labels(path: str) -> dict[str, list[str]]:
     return found
 
 
+def held_out(n, share, seed):
+    """Return the numbers of the samples to measure with, ascending."""
+    if n < 3:
+        raise ValueError(f"{n} samples with labels are too few; at least 3 are needed")
+    return np.sort(np.random.default_rng(seed).permutation(n)[: max(1, round(share * n))])
+
+
 class TextSamples:
     """The samples with labels of a file of texts.
 
