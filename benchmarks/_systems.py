@@ -305,16 +305,11 @@ class System(NamedTuple):
     threads: int = 2
 
 
-# The objective and stopping of the yardstick program, whose loss lacks the factor 1/2.
-AS_YARDSTICK = {"l1": 0.05, "l2": 0.5, "tol": 0.03}
 AS_AUTHORS = {"l1": 0.1, "l2": 1}
 
 SYSTEMS = {
     "ppdsparse": System("PPDSparseClassifier", None, PPDSparse),
     "ppdsparse_1": System("PPDSparseClassifier, one thread", None, PPDSparse, threads=1),
-    "ppdsparse_y": System(
-        "PPDSparseClassifier, objective of the yardstick", None, PPDSparse, AS_YARDSTICK
-    ),
     "ppdsparse_2": System("PPDSparseClassifier (l1=0.1, l2=1)", None, PPDSparse, AS_AUTHORS),
     "pecos_ova": System("PECOS one-vs-all", "peers", Pecos, {"tree": False}),
     "pecos_xr": System("PECOS XR-Linear", "peers", Pecos, {"tree": True}),

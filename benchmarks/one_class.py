@@ -94,8 +94,10 @@ def _of_omikuji(X, y, X_test):
         for name, M in parts.items():
             sp.save_npz(Path(folder, f"{name}.npz"), sp.csr_matrix(M, dtype=np.float32))
         Path(folder, "model").mkdir()
-        worker = Path(__file__).with_name("_peer_worker.py")
-        subprocess.run([python, worker, folder, "omikuji_wide"], check=True, capture_output=True)
+        worker = Path(__file__).with_name("_worker.py")
+        subprocess.run(
+            [python, worker, "best", folder, "omikuji_wide"], check=True, capture_output=True
+        )
         best = np.load(Path(folder, "best.npy")).astype(np.int64)
         return best, float(np.load(Path(folder, "seconds.npy"))[1])
 

@@ -105,9 +105,9 @@ def measure_trees(split):
                 M.sort_indices()  # PECOS asks for it
                 sp.save_npz(Path(folder, f"{name}.npz"), M)
             Path(folder, "model").mkdir()
-            worker = Path(__file__).with_name("_peer_worker.py")
+            worker = Path(__file__).with_name("_worker.py")
             subprocess.run(
-                [python, worker, folder, system],
+                [python, worker, "best", folder, system],
                 check=True,
                 capture_output=True,
                 env=_environment.variables(2),

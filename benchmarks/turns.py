@@ -21,9 +21,9 @@ import _environment
 import _runner
 import numpy as np
 from _systems import SYSTEMS
-from _turn_worker import ANSWER
-from _turns import UNITS, key_of
+from _worker import ANSWER
 
+UNITS = {"fits": "seconds", "predictions": "microseconds", "processor": "microseconds"}
 TURNS = {"fits": 5, "predictions": 15, "processor": 15}
 DATA = ["bibtex", "cooking_fasttext", "delicious", *_common.RARE]
 DATA += ["yso_finna_en_small", "oewn_hypernym", *_common.RUNNING_TEXT, "yso_finna_en"]
@@ -38,11 +38,11 @@ def worker(what, name, data, folder):
     if python is None:
         raise SystemExit(reason)
     folder.mkdir()
-    script = Path(__file__).with_name("_turn_worker.py")
+    script = Path(__file__).with_name("_worker.py")
     with (
         open(folder / "log.txt", "w") as log,
         subprocess.Popen(
-            [python, script, what, name, data, folder],
+            [python, script, "turns", what, name, data, folder],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,
@@ -139,7 +139,7 @@ def main():
     if not options.report:
         for what, data in product(options.of, options.data):
             figures, sizes = measure(what, data, options.systems, options.turns or TURNS[what])
-            key = key_of(data, options.systems)
+            key = f"{data}, {' and '.join(options.systems)}"
             print(what, key, np.median(figures, axis=0), flush=True)
             record = {UNITS[what]: figures.tolist()}
             if what == "processor":
