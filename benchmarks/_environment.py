@@ -35,12 +35,12 @@ def peers_python():
 
 
 def libmultilabel_python():
-    """The interpreter of LibMultiLabel's environment; None with the reason."""
+    """The same of LibMultiLabel's environment."""
     return _python_of(LIBMULTILABEL, LIBMULTILABEL_PACKAGES)
 
 
 def annif_python():
-    """The interpreter of Annif's environment, made at the first call; None with the reason.
+    """The same of Annif's.
 
     Annif asks NLTK for a table of abbreviations, which NLTK would download. Titles have none: an
     empty table tells their words apart alike.
@@ -49,23 +49,19 @@ def annif_python():
     python, reason = _python_of(ANNIF, ANNIF_PACKAGES)
     if python is not None:
         table.mkdir(parents=True, exist_ok=True)
-        for name in (
-            "collocations.tab",
-            "sent_starters.txt",
-            "abbrev_types.txt",
-            "ortho_context.tab",
-        ):
+        names = "collocations.tab sent_starters.txt abbrev_types.txt ortho_context.tab"
+        for name in names.split():
             (table / name).touch()
     return python, reason
 
 
 def encoder_python():
-    """The interpreter of a sentence encoder's environment; None with the reason."""
+    """The same of a sentence encoder's."""
     return _python_of(ENCODER, ENCODER_PACKAGES)
 
 
 def faiss_python():
-    """The interpreter of faiss's environment; None with the reason."""
+    """The same of faiss's."""
     return _python_of(FAISS, FAISS_PACKAGES)
 
 

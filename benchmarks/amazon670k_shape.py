@@ -55,7 +55,7 @@ def main():
         "core-hours (2026-11-24, commit 998d518).",
     ]
     parts += run.section("Systems", _runner.kept(DATA).get(DATA, {}), NAMES, HEADER, cells)
-    _runner.write_page(DATA, "\n\n".join(parts))
+    _runner.write_page(DATA, *parts)
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ def write_page():
         parts += run.section(data, kept.get(data, {}), NAMES, HEADER, cells)
     title = f"{ONE_CLASS}, one class a row"
     parts += run.section(title, kept.get(ONE_CLASS, {}), ONE_CLASS_NAMES, HEADER, cells)
-    _runner.write_page(PAGE, "\n\n".join(parts))
+    _runner.write_page(PAGE, *parts)
 
 
 def main():

@@ -378,7 +378,7 @@ def main():
     for part, (_, text, title) in PARTS.items():
         if part in kept:
             lines += [f"## {title}", TEXTS[part], text(kept)]
-    _runner.write_page(SCRIPT, "\n\n".join(lines))
+    _runner.write_page(SCRIPT, *lines)
 
 
 if __name__ == "__main__":

@@ -200,7 +200,7 @@ def write_page():
     ]
     for data in DATA_SETS:
         parts += section(data, kept.get(data, {}), SYSTEMS)
-    _runner.write_page("peers", "\n\n".join(parts))
+    _runner.write_page("peers", *parts)
 
 
 def parse_arguments():

@@ -86,8 +86,8 @@ def table(what):
         first, second = np.transpose(found[UNITS[what]])
         sizes = [_common.figure(mb) for mb in found.get("mb", ())] if what == "processor" else []
         rows.append([key, len(first), *map(quartiles, (first, second, second / first)), *sizes])
-    header = ["data, systems", "turns", "the first", "the second", "times"]
-    header += ["MB of the first", "of the second"] if what == "processor" else []
+    header = "data, systems | turns | the first | the second | times"
+    header += " | MB of the first | of the second" if what == "processor" else ""
     return _common.table(header, rows)
 
 
@@ -108,7 +108,8 @@ def behind():
 
 
 def write_page():
-    parts = [
+    _runner.write_page(
+        "turns",
         "# By turns",
         behind(),
         _runner.source("turns"),
@@ -124,8 +125,7 @@ def write_page():
         "## Predictions with one thread",
         "Microseconds of the processor, and the size of the saved model, ours as a file of `save`.",
         table("processor"),
-    ]
-    _runner.write_page("turns", "\n\n".join(parts))
+    )
 
 
 def main():
