@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ..base._used_columns import moved
 from ..base._validation import validate_warm_start
 from ..softmax._base import BaseSoftmaxClassifier
 from ..training._rows_seen import RowsSeen
@@ -307,6 +308,8 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
                 sample_weight = texts.weights_below(sample_weight, len(codes))
                 rows, codes = texts.below(rows), texts.labels_below(codes)
             check_bound(self)
+            given = rows
+            rows, weights = self._in_used_columns(rows, weights)
             self._waiting = None
             if weights is None:
                 self.n_steps_, self._averages = 0, None
@@ -324,7 +327,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
             )
             self._keep(result)
             if result.held_out.any():
-                self._count_held_out(rows.take(result.held_out), codes[result.held_out])
+                self._count_held_out(given.take(result.held_out), codes[result.held_out])
             progress.finish()
             warn_of_end(self, result, max_iter, cold=weights is None)
         return self
@@ -337,7 +340,16 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         """Draw weights as at the start, other ones for each number of classes."""
         seed = check_random_state(self.random_state).randint(2**31)
         rng = stream(seed, "new classes", len(self.classes_))
-        return initial_weights(n_new, self.n_features_in_, self.init_scale, rng.integers(2**31))
+        return initial_weights(n_new, self._n_kept, self.init_scale, rng.integers(2**31))
+
+    def _may_keep_few(self):
+        return self.init_scale in ("auto", 0)  # others start with weights in all columns
+
+    def _move_columns(self, before):
+        self._moments = self._moments.in_columns(before, self._columns)
+        if self._averages is not None:
+            averages = moved(self._averages[0], before, self._columns, axis=1)
+            self._averages = averages, self._averages[1]
 
     def _place_classes(self, places):
         super()._place_classes(places)

@@ -39,7 +39,7 @@ def check_loaded(model):
         learning_rate_=is_not_negative,
         _waiting=either(None, is_a(Waiting)),
     )
-    n_classes, n_features = len(model.classes_), model.n_features_in_
+    n_classes, n_features = len(model.classes_), model._n_kept
     averages, moments = model._averages, model._moments
     shapes = (n_classes, n_features), (n_classes,)
     if averages is not None and (
@@ -50,5 +50,5 @@ def check_loaded(model):
     if len(moments.first) != n_features:
         raise ValueError("the moments of the features are not one for each feature")
     if (waiting := vars(model).get("_waiting")) is not None:
-        tables = model.coef_, model.intercept_
-        waiting.check(tables, n_classes, n_features)
+        tables = model._like_kept_weights(), model.intercept_
+        waiting.check(tables, n_classes, model.n_features_in_)

@@ -37,9 +37,12 @@ def train_on_part(model, X, codes, sample_weight, first):
     moments = None if cold else vars(model).get("_moments")
     if model.learning_rate == "auto":
         X = as_rows(X).shortened(sample_weight, moments and moments.length).matrix()
+    given = as_rows(X if cold else X[len(codes) - n_new :])
+    X = model._take_in_columns(as_rows(X), cold).matrix()
+    moments = moments and model._moments
     rows = as_rows(X if cold else X[len(codes) - n_new :])
     new_weight = None if sample_weight is None else sample_weight[len(codes) - rows.shape[0] :]
-    model._seen = (seen or RowsSeen()).with_hashes(rows.hashes(), new_weight)
+    model._seen = (seen or RowsSeen()).with_hashes(given.hashes(), new_weight)
     weight = np.ones(rows.shape[0]) if new_weight is None else new_weight.astype(float)
     moments = moments or FeatureMoments(X.shape[1])
     model._moments = moments.with_sums(rows.feature_sums(weight), weight)
@@ -60,7 +63,12 @@ def train_on_part(model, X, codes, sample_weight, first):
         samples = as_rows(X), codes, sample_weight
         _step_on_rest(model, samples, weights, progress, size)
         model._waiting = Waiting(
-            X, labels_of(codes), sample_weight, cold, before or (), tables_of(model)
+            model._in_all_columns(X),
+            labels_of(codes),
+            sample_weight,
+            cold,
+            before or (),
+            tables_of(model),
         )
 
 

@@ -20,6 +20,7 @@ from ..utils._records import (
 from ..utils._unwrap import find_inner
 from ._labels import LabelEncoding
 from ._linear_model import IndexCache
+from ._used_columns import check_columns
 
 
 def take_loaded_weights(model, state, origin):
@@ -72,6 +73,7 @@ def check_labels_and_counts(model, mapped):
         n_iter_=is_int32,
         loss_curve_=is_array(np.float64, finite=False),
         _beginning=is_a(Waiting),
+        _columns=either(None, is_array(np.int32, least=0)),
         _encoding=is_a(LabelEncoding),
         classes_=is_labels,
         coef_=lambda coef: sparse.issparse(coef) or isinstance(coef, np.ndarray),
@@ -91,6 +93,7 @@ def check_labels_and_counts(model, mapped):
         :-1
     ] not in ((), (3,)):
         raise ValueError(f"counts of labels for another number than {n_classes} classes")
+    check_columns(vars(model).get("_columns"), model.n_features_in_)
     if "_beginning" in vars(model):
         model._beginning.check((), n_classes, model.n_features_in_)
 

@@ -25,6 +25,7 @@ from ._label_texts import texts_of
 from ._labels import LabelEncoding, check_labels, refuse_indicator
 from ._linear_model import arrays_of
 from ._new_classes import merge_labels
+from ._used_columns import n_columns_to_pay
 from ._validation import check_parameters
 
 
@@ -118,12 +119,12 @@ def validate_part(estimator, X, y, classes, sample_weight, label_features=None):
         named = given_classes(classes)
         if len(named) < 2:
             raise ValueError(f"classes must name at least two classes, got {named!r}")
-        estimator._require_size(len(named), X.shape[1])
+        estimator._require_size(len(named), n_columns_to_pay(estimator, X, first))
         _set_classes(estimator, named)
     if sample_weight is not None:
         sample_weight = check_sample_weight(sample_weight, X.shape[0], estimator._range_of_weights)
     _grow(estimator, y, None if first else classes, may_add=not first and classes is None)
-    estimator._require_size(len(estimator.classes_), X.shape[1])
+    estimator._require_size(len(estimator.classes_), n_columns_to_pay(estimator, X, first))
     codes = known_codes(y, estimator.classes_)
     estimator._set_support(summed_support(estimator.classes_, codes, sample_weight, before))
     if getattr(estimator, "_weighs_samples_by_class", False):

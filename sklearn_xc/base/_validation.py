@@ -43,6 +43,7 @@ from ._labels import (
 )
 from ._named_classes import encode_among
 from ._nearly_empty import count_rows_with_labels
+from ._used_columns import n_columns_to_pay
 
 __all__ = [
     "WEIGHT_OF_TEXTS",
@@ -209,7 +210,7 @@ def validate_fit(estimator, X, y, sample_weight=None, classes=None):
     if not estimator._multilabel:
         refuse_indicator(estimator, y)
     if y.ndim == 2:
-        estimator._require_size(y.shape[1], X.shape[1])
+        estimator._require_size(y.shape[1], n_columns_to_pay(estimator, X, first=True))
     given = getattr(estimator, "label_names", None)
     if classes is not None:
         estimator._encoding, Y = encode_among(y, classes, given, grades)
@@ -217,7 +218,8 @@ def validate_fit(estimator, X, y, sample_weight=None, classes=None):
         estimator._encoding, Y = encode(y, names, grades)
         if given is not None:
             estimator._encoding = with_label_names(estimator._encoding, given, names)
-    estimator._require_size(estimator._encoding.n_classes, X.shape[1])
+    n_columns = n_columns_to_pay(estimator, X, first=True)
+    estimator._require_size(estimator._encoding.n_classes, n_columns)
     estimator.classes_ = estimator._encoding.classes_
     is_multilabel = estimator._encoding.kind == "multilabel"
     if sample_weight is not None:

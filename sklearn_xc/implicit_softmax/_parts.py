@@ -36,6 +36,8 @@ def train_on_part(model, X, codes, sample_weight, first):
     weight = NONE if sample_weight is None else sample_weight
     before, n_calls = None if cold else model._stream, 0 if first else model.n_iter_
     data = SoftmaxData(as_rows(X), codes, weight).full().shortened(before and before.typical)
+    data = data._replace(rows=model._take_in_columns(data.rows, cold))
+    before = before and model._stream
     solver = None if first else vars(model).get("solver_")
     settings = settings_of(model, data.entries_a_row(), solver)
     started = not cold
@@ -62,7 +64,7 @@ def train_on_part(model, X, codes, sample_weight, first):
         model._stream = kept
         left = data.take(rest)
         model._waiting = Waiting(
-            left.rows.matrix(),
+            model._in_all_columns(left.rows.matrix()),
             labels_of(left.y),
             left.sample_weight(),
             cold,

@@ -349,6 +349,8 @@ default="auto"
             )
             data = SoftmaxData(rows, codes, NONE if sample_weight is None else sample_weight)
             data = data.with_texts(texts).full().shortened()
+            rows, start = self._in_used_columns(data.rows, start)
+            data = data._replace(rows=rows)
             settings = settings_of(self, data.entries_a_row(), None)
             n_epochs = passes(self.max_iter, settings, len(data.visited()))
             shares = shares_of_epochs(self.decay, n_epochs)
@@ -369,6 +371,10 @@ default="auto"
         n_calls = vars(self).get("n_iter_", 0)
         train_on_part(self, X, codes, sample_weight, first)
         self.n_iter_ = n_calls + 1
+
+    def _move_columns(self, before):
+        if self._stream is not None:
+            self._stream = self._stream.in_columns(before, self._columns)
 
     def _weights_of_new_classes(self, n_new):
         normalising = self.solver == "nce" and self.fit_intercept

@@ -128,6 +128,8 @@ def weights_to_store(coef, intercept, index, dtype, threshold):
                 "model is dense; use dtype='float16'"
             )
         return StoredWeights(index, False, dtype)
+    if dtype == "float32" and not threshold:  # zeros that are stored do not change the index
+        return StoredWeights(index, True, dtype)
     stored = coef.data.astype(DTYPES[dtype]).astype(np.float32) if dtype == "float16" else coef.data
     dropped = (np.abs(coef.data) <= threshold) | (stored == 0)
     if dropped.any():

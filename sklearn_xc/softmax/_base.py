@@ -1,12 +1,11 @@
 """Base of the softmax estimators: dense weights, predict_proba."""
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from ..base._classifier import BaseXCClassifier
-from ..base._linear_model import checked_weights
 from ..base._multiclass import known_codes, partial_fit
+from ..base._used_columns import KeepsUsedColumns, moved
 from ..topk._feature_major import feature_major
 from ..training._waiting import take_back
 from ..utils._memory_limit import require_memory
@@ -15,11 +14,12 @@ from ._parts import put_back, tables_of
 from ._probabilities import SoftmaxProbabilities, log_probability_blocks, log_softmax
 
 
-class BaseSoftmaxClassifier(SoftmaxProbabilities, BaseXCClassifier):
+class BaseSoftmaxClassifier(KeepsUsedColumns, SoftmaxProbabilities, BaseXCClassifier):
     """Base of the multiclass estimators whose scores are utilities of a probability model.
 
     Their weights are dense. `coef_` is a view of memory that lies feature by feature, which is the
-    order in which rows are scored. A subclass whose probabilities are not those of the softmax
+    order in which rows are scored, or a CSR where few of very many columns are used. A subclass
+    whose probabilities are not those of the softmax
     overrides :meth:`_log_probabilities`; one whose weights do not start at zero,
     :meth:`_weights_of_new_classes`.
     """
@@ -54,7 +54,7 @@ class BaseSoftmaxClassifier(SoftmaxProbabilities, BaseXCClassifier):
         shape : tuple (n_classes, n_features), default=None
             By default those of the model.
         """
-        shape = shape or (len(self.classes_), self.n_features_in_)
+        shape = shape or (len(self.classes_), self._n_kept)
         require_memory(
             int(4 * n_copies * shape[0] * shape[1] + also),
             f"fit: dense weights of {shape[0]} classes and {shape[1]} features "
@@ -69,7 +69,7 @@ class BaseSoftmaxClassifier(SoftmaxProbabilities, BaseXCClassifier):
 
         Parameters
         ----------
-        W : ndarray of float32 (n_classes, n_features)
+        W : ndarray of float32 (n_classes, n_kept)
             Of two classes too. C-contiguous (a copy is made), or a view of feature-major memory.
         b : ndarray of float32 (n_classes,)
         """
@@ -80,9 +80,9 @@ class BaseSoftmaxClassifier(SoftmaxProbabilities, BaseXCClassifier):
             )
         if len(self.classes_) == 2:
             W, b = np.ascontiguousarray(W[1:] - W[:1]), b[1:] - b[:1]
-        elif W.strides[0] != W.itemsize:
+        elif W.strides[0] != W.itemsize and self._columns is None:
             W = feature_major(W)[:, : len(W)].T
-        self._set_linear_model(W, b.astype(np.float32, copy=False))
+        self._set_kept_model(W, b.astype(np.float32, copy=False))
 
     def _set_copies(self, weights):
         """Predict with the weights of an epoch, which ends with a function that returns W and b."""
@@ -92,18 +92,24 @@ class BaseSoftmaxClassifier(SoftmaxProbabilities, BaseXCClassifier):
         """Return copies of the weights for two classes or more, each class contiguous, and
         intercepts.
         """
-        W, b = checked_weights(self.coef_), self.intercept_
-        if sparse.issparse(W):
-            W = W.toarray()
+        W, b = self._kept_weights(), self.intercept_
         if len(b) == 1:
             W, b = np.concatenate([-W, W]) / 2, np.concatenate([-b, b]) / 2
         return np.array(W, dtype=np.float32, order="C"), np.array(b, dtype=np.float32)
+
+    def _in_used_columns(self, rows, start):
+        """Return the rows of a fit, and weights to start from, by the columns that are kept."""
+        before = self._columns
+        rows = self._take_in_columns(rows, cold=start is None)
+        if start is not None and before is not None:
+            start = moved(start[0], before, self._columns, axis=1), start[1]
+        return rows, start
 
     def _place_classes(self, places):
         waiting = take_back(self, tables_of, put_back)
         self._require_weights(3)
         W, b = self._start_weights()
-        n_classes, n_features = len(self.classes_), self.n_features_in_
+        n_classes, n_features = len(self.classes_), W.shape[1]
         new = np.setdiff1d(np.arange(n_classes), places)
         grown = np.empty((n_classes, n_features), dtype=np.float32)
         intercept = np.empty(n_classes, dtype=np.float32)

@@ -2,20 +2,18 @@
 
 import numpy as np
 
-from ..base._linear_model import checked_weights
 from ..base._multiclass import labels_of
 from ..training._waiting import take_back
-from ..utils._csr import as_dense
 
 
 def tables_of(model):
     """Return the weights and intercepts of a model, dense."""
-    return as_dense(checked_weights(model.coef_)), np.asarray(model.intercept_)
+    return model._kept_weights(), np.asarray(model.intercept_)
 
 
 def put_back(model, coef, intercept):
     """Set what `tables_of` returned."""
-    model.coef_, model.intercept_ = coef, intercept
+    model.coef_, model.intercept_ = model._as_coef(coef), intercept
 
 
 def with_waiting(model, X, codes, sample_weight, first):

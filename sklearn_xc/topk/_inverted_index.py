@@ -118,6 +118,29 @@ class InvertedIndex:
         index._set_postings()
         return index
 
+    @classmethod
+    def of_columns(cls, weights, intercept, columns):
+        """Return the index of weights that all classes have of the same few columns.
+
+        Parameters
+        ----------
+        weights : ndarray of float32 (n_columns, n_places)
+            As `feature_major` returns them; kept.
+        intercept : ndarray of float32 (n_classes,)
+        columns : ColumnMap
+        """
+        n_classes, (n_columns, n_stored) = len(intercept), weights.shape
+        index = cls.__new__(cls)
+        index.shape, index.columns = (n_classes, columns.n_columns), columns
+        vars(index).update(all_stored(weights, (n_classes, n_columns)), n_stored=n_stored)
+        index.full_weights = weights.reshape(-1)
+        index.indptr = np.zeros(n_columns + 1, dtype=np.int64)
+        index.classes = np.empty(0, class_dtype(n_classes))
+        index.weights = np.empty(0, np.float32)
+        index._set_intercept(intercept)
+        index._set_postings()
+        return index
+
     def _by_rank(self, values):
         return values if self.order is None else values[self.order]
 

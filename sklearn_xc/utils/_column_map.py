@@ -57,12 +57,14 @@ class ColumnMap:
                 np.ascontiguousarray(X).ravel(),
                 True,
                 shape,
+                self.columns,
             )
         n_entries = int(rows.indptr[-1] - rows.indptr[0])
         indptr = np.empty(shape[0] + 1, dtype=np.int64)
         indices, data = np.empty(n_entries, np.int32), np.empty(n_entries, np.float32)
         kernel.narrow(*rows[:3], self._words, self._before, indptr, indices, data)
-        return Rows(indptr, indices[: indptr[-1]], data[: indptr[-1]], False, shape)
+        indices, data = indices[: indptr[-1]], data[: indptr[-1]]
+        return Rows(indptr, indices, data, False, shape, self.columns)
 
     def narrow_csr(self, csr):
         """Return a CSR whose entries are all in these columns by their numbers; shares values."""

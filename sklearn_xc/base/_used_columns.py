@@ -1,0 +1,148 @@
+"""The columns that a model keeps weights of, where few of very many have entries."""
+
+import numpy as np
+from scipy import sparse
+
+from ..topk._feature_major import feature_major
+from ..topk._inverted_index import InvertedIndex
+from ..utils._column_map import ColumnMap, used_columns
+from ..utils._matrix import as_rows, narrow_indices
+from ..utils._rows import Rows
+from ._linear_model import checked_weights
+
+
+class KeepsUsedColumns:
+    """Mixin of classifiers with dense weights that train on the columns in use alone.
+
+    A hashed space has 2**20 to 2**24 columns, of which texts use some thousand. All that training
+    keeps of columns is then kept of these, by their numbers among them; ``coef_`` is a CSR of all
+    columns, which has the weights of these for each class, zero or not.
+    """
+
+    _columns = None  # ndarray of int32 (n_kept,), ascending; None where all are kept
+
+    @property
+    def _n_kept(self) -> int:
+        """Columns that training knows."""
+        return self.n_features_in_ if self._columns is None else len(self._columns)
+
+    def _may_keep_few(self) -> bool:
+        """Return whether weights of columns without entries are zero, and need not be kept."""
+        return True
+
+    def _move_columns(self, before):
+        """Bring what is kept of the columns `before` beside the weights to those of now."""
+
+    def _take_in_columns(self, rows: Rows, cold: bool) -> Rows:
+        """Return rows by the numbers of the columns kept, among which theirs are from now on.
+
+        A cold start decides whether all are kept; where few are, that number grows.
+        """
+        before, n_columns = self._columns, rows.shape[1]
+        if cold:
+            may = not rows.dense and self._may_keep_few()
+            self._columns = used_columns(rows.indices, n_columns) if may else None
+        elif before is not None:
+            rows = rows.as_sparse()
+            found = [before, np.unique(rows.indices), self._columns_by_hand()]
+            self._columns = np.unique(np.concatenate(found)).astype(np.int32)
+            if len(self._columns) > len(before):
+                self._move_columns(before)
+        if self._columns is None:
+            return rows
+        return ColumnMap(self._columns, n_columns).narrow(rows)
+
+    def _columns_by_hand(self):
+        """Return columns in which `coef_`, if it was put in its place, has weights."""
+        if self._is_of_columns():
+            return self._columns[:0]
+        coef = sparse.coo_array(self.coef_)
+        return np.flatnonzero(np.bincount(coef.coords[1], coef.data != 0, coef.shape[1]))
+
+    def _is_of_columns(self) -> bool:
+        """Return whether `coef_` has the weights of all columns kept, and no others."""
+        coef, n = self.coef_, len(self._columns)
+        if not sparse.issparse(coef) or coef.format != "csr" or coef.nnz != coef.shape[0] * n:
+            return False
+        return bool((coef.indices.reshape(coef.shape[0], n) == self._columns).all())
+
+    def _kept_weights(self):
+        """Return the weights of the columns kept, ndarray of float32 (n_classes, n_kept)."""
+        coef = checked_weights(self.coef_)
+        if self._columns is None:
+            return coef.toarray() if sparse.issparse(coef) else coef
+        if self._is_of_columns():
+            return coef.data.reshape(coef.shape[0], -1)
+        coef = coef[:, self._columns]
+        return np.asarray(coef.toarray() if sparse.issparse(coef) else coef, dtype=np.float32)
+
+    def _like_kept_weights(self):
+        """Return an array of the shape of the weights of the columns kept, which takes no room."""
+        return np.broadcast_to(np.float32(0), (self.coef_.shape[0], self._n_kept))
+
+    def _as_coef(self, W):
+        """Return weights of the columns kept as `coef_` has them, for all columns."""
+        if self._columns is None or W.shape[1] != len(self._columns):
+            return W
+        n_classes, n_kept = W.shape
+        indptr = np.arange(n_classes + 1, dtype=np.int64) * n_kept
+        parts = np.array(W, order="C").ravel(), np.tile(self._columns, n_classes), indptr
+        return narrow_indices(sparse.csr_array(parts, shape=(n_classes, self.n_features_in_)))
+
+    def _set_kept_model(self, W, intercept):
+        """Become the model of these weights (n_classes, n_kept); see `_set_linear_model`."""
+        if self._columns is None:
+            self._set_linear_model(W, intercept)
+            return
+        self._set_linear_model(self._as_coef(W), intercept, indexed=False)
+        columns = ColumnMap(self._columns, self.n_features_in_)
+        index = InvertedIndex.of_columns(feature_major(W), self.intercept_, columns)
+        self._index_cache.put(self.coef_, self.intercept_, index)
+
+    def _in_all_columns(self, X):
+        """Return a CSR of the columns kept by the numbers of all."""
+        if self._columns is None or not sparse.issparse(X):
+            return X
+        return ColumnMap(self._columns, self.n_features_in_).widen_csr(X)
+
+    def _in_kept_columns(self, X):
+        """Return X, checked, by the numbers of the columns kept."""
+        if self._columns is None:
+            return X
+        return ColumnMap(self._columns, self.n_features_in_).narrow(as_rows(X)).matrix()
+
+
+def n_columns_to_pay(estimator, X, first: bool) -> int:
+    """Return how many columns a call with this X, checked, has to have weights of."""
+    keeps = isinstance(estimator, KeepsUsedColumns) and estimator._may_keep_few()
+    if not keeps or not sparse.issparse(X) or (not first and estimator._columns is None):
+        return X.shape[1]
+    used = used_columns(X.indices, X.shape[1])
+    return X.shape[1] if used is None else len(used)
+
+
+def moved(table, before, now, axis=0):
+    """Return an array with the numbers of some columns among those of others, zero for new ones.
+
+    Parameters
+    ----------
+    table : ndarray
+        Along `axis` one for each column.
+    before, now : ndarray of int32, ascending
+        The columns that it is of, and those that it is to be of, all of these among them.
+    axis : int, default=0
+    """
+    shape = list(table.shape)
+    shape[axis] = len(now)
+    found = np.zeros(shape, dtype=table.dtype)
+    np.moveaxis(found, axis, 0)[np.searchsorted(now, before)] = np.moveaxis(table, axis, 0)
+    return found
+
+
+def check_columns(columns, n_features: int):
+    """Raise ValueError if columns that were loaded are none of a model of so many features."""
+    if columns is None:
+        return
+    ascend = len(columns) and columns[0] >= 0 and columns[-1] < n_features
+    if not ascend or (np.diff(columns) <= 0).any():
+        raise ValueError(f"the columns in use do not ascend within {n_features}")

@@ -1,0 +1,181 @@
+"""A hashed space of very many columns, of which few are used, costs what these cost.
+
+The models are those of the columns that are used, alone.
+"""
+
+import io
+import pickle
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sklearn_xc import AugmentReduceClassifier, ImplicitSoftmaxRegressor, load
+from sklearn_xc.utils import _column_map
+
+WIDE = _column_map.WIDE
+N_COLUMNS, N_USED, N_CLASSES = 2**20, 3000, 20
+MODELS = {
+    "exact": (ImplicitSoftmaxRegressor, {"max_iter": 3}),
+    "implicit": (ImplicitSoftmaxRegressor, {"solver": "implicit", "max_iter": 2}),
+    "drawn classes": (AugmentReduceClassifier, {"bound": "augment_reduce", "max_iter": 3}),
+    "all classes": (AugmentReduceClassifier, {"max_iter": 3}),
+}
+
+
+@pytest.fixture(params=MODELS)
+def made(request):
+    kind, parameters = MODELS[request.param]
+    return lambda **others: kind(random_state=0, **parameters, **others)
+
+
+def texts(n_rows=400, seed=0, n_columns=N_COLUMNS):
+    """Return rows of a wide space, the columns that they use, and labels."""
+    rng = np.random.default_rng(seed)
+    used = np.sort(np.random.default_rng(0).choice(n_columns, N_USED, replace=False))
+    y = rng.integers(N_CLASSES, size=n_rows)
+    y[:N_CLASSES] = np.arange(N_CLASSES)
+    own = y[:, None] * 7 + rng.integers(7, size=(n_rows, 4))
+    words = np.c_[own, rng.integers(N_USED, size=(n_rows, 6))]
+    X = sparse.csr_array(
+        (np.full(words.size, 0.3), used[words.ravel()], np.arange(n_rows + 1) * 10),
+        (n_rows, n_columns),
+    )
+    X.sum_duplicates()
+    return X, used, y
+
+
+def of_same_bits(one, other, used):
+    assert np.array_equal(one.intercept_, other.intercept_)
+    coef = other.coef_ if not sparse.issparse(other.coef_) else other.coef_.toarray()
+    assert np.array_equal(one.coef_[:, used].toarray(), coef)
+    assert np.count_nonzero(one.coef_.data) == np.count_nonzero(coef)
+
+
+def test_a_fit_is_that_of_the_used_columns(made):
+    X, used, y = texts()
+    wide, narrow = made().fit(X, y), made().fit(X[:, used], y)
+    of_same_bits(wide, narrow, used)
+    assert wide.coef_.shape == (N_CLASSES, N_COLUMNS)
+    new, *_ = texts(50, seed=1)
+    assert np.array_equal(wide.predict_proba(new), narrow.predict_proba(new[:, used]))
+
+
+def test_a_fit_takes_the_memory_of_the_used_columns(made):
+    X, _, y = texts()
+    made().fit(X, y)
+    tracemalloc.start()
+    try:
+        model = made(warm_start=True).fit(X, y)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # all columns take 84 MB of weights
+    assert peak < 15e6
+    assert model.nbytes_ < 5e6
+    file = io.BytesIO()
+    model.save(file)
+    assert file.tell() < 2e6
+
+
+def test_a_limit_on_memory_counts_used_columns(made, monkeypatch):
+    X, used, y = texts()
+    monkeypatch.setenv("SKLEARN_XC_MEMORY_LIMIT", "20000000")
+    made().fit(X, y)
+    made().partial_fit(X, y, classes=np.arange(N_CLASSES)).partial_fit(X, y)
+
+
+def parts(n_columns=N_COLUMNS):
+    """Return parts of a stream whose columns and classes grow, with a class that comes later."""
+    X, used, y = texts(1200, n_columns=n_columns)
+    order = np.argsort(y == N_CLASSES - 1, kind="stable")
+    X, y = X[order], y[order]
+    bounds = [0, 1, 40, 300, 900, 901, 1200]
+    some = [slice(*ends) for ends in zip(bounds, bounds[1:], strict=False)]
+    return [X[part] for part in some], [y[part] for part in some], used
+
+
+def test_a_stream_whose_columns_grow_is_that_of_all_columns(made, monkeypatch):
+    Xs, ys, _ = parts(WIDE)
+    few, full, kept = made(), made(), []
+    classes = np.arange(N_CLASSES - 1)
+    for X, y in zip(Xs, ys, strict=True):
+        few.partial_fit(X, y, classes=classes)
+        with monkeypatch.context() as patch:
+            patch.setattr(_column_map, "WIDE", np.inf)
+            full.partial_fit(X, y, classes=classes)
+        classes = None
+        assert isinstance(full.coef_, np.ndarray)
+        # sums over columns are rounded otherwise where zeros are between
+        np.testing.assert_allclose(few.coef_.toarray(), full.coef_, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(few.intercept_, full.intercept_, rtol=1e-5, atol=1e-6)
+        kept.append(len(few._columns))
+    assert kept == sorted(kept)
+    assert kept[0] < 11
+    assert len(np.unique(kept)) == len(kept)
+
+
+@pytest.mark.parametrize("mmap_mode", [None, "r"])
+def test_a_stream_goes_on_from_a_file(made, tmp_path, mmap_mode):
+    Xs, ys, _ = parts()
+    model = made().partial_fit(Xs[2], ys[2], classes=np.arange(N_CLASSES))
+    model.partial_fit(Xs[3], ys[3])
+    model.save(tmp_path / "model")
+    loaded = load(tmp_path / "model", mmap_mode)
+    assert np.array_equal(loaded.predict_proba(Xs[5]), model.predict_proba(Xs[5]))
+    for each in (model, loaded):
+        each.partial_fit(Xs[4], ys[4]).partial_fit(Xs[5], ys[5])
+    assert (loaded.coef_ != model.coef_).nnz == 0
+    assert np.array_equal(loaded.intercept_, model.intercept_)
+
+
+def test_rows_that_come_again_are_known_where_columns_have_other_numbers(made):
+    Xs, ys, _ = parts()
+    model = made().partial_fit(Xs[3], ys[3], classes=np.arange(N_CLASSES))
+    model.partial_fit(Xs[5], ys[5])  # with columns between those of before
+    seen = model._stream.seen if hasattr(model, "_stream") else model._seen
+    n_rows = seen.n_rows
+    model.partial_fit(Xs[3], ys[3])
+    seen = model._stream.seen if hasattr(model, "_stream") else model._seen
+    assert seen.n_rows == n_rows
+
+
+def test_a_warm_start_goes_on_with_other_columns(made):
+    Xs, ys, used = parts()
+    wide, narrow = made(warm_start=True), made(warm_start=True)
+    for some in (3, 5):
+        y = np.r_[np.arange(N_CLASSES), ys[some][N_CLASSES:]]
+        wide.fit(Xs[some], y)
+        narrow.fit(Xs[some][:, used], y)
+    of_same_bits(wide, narrow, used)
+
+
+def test_dense_rows_and_weights_put_in_place_join(made):
+    Xs, ys, used = parts()
+    model = made().partial_fit(Xs[3], ys[3], classes=np.arange(N_CLASSES))
+    other = np.setdiff1d(np.arange(5), used)[0]
+    coef = sparse.lil_array(model.coef_.shape, dtype=np.float32)
+    coef[3, other] = 2
+    model.coef_ = sparse.csr_array(coef)
+    model.partial_fit(Xs[4].toarray(), ys[4])
+    assert model.coef_[3, other] > 1
+    assert model.coef_.shape == (N_CLASSES, N_COLUMNS)
+
+
+def test_random_weights_at_the_start_are_in_all_columns():
+    X, _, y = texts()
+    model = AugmentReduceClassifier(init_scale=0.1, max_iter=1, random_state=0).fit(X, y)
+    assert isinstance(model.coef_, np.ndarray)
+
+
+def test_explanations_thresholds_and_copies(made):
+    X, _, y = texts()
+    model = made().fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(again.predict(X), model.predict(X))
+    words = X.indices[X.indptr[0] : X.indptr[1]]
+    named = set(model.explain(X[:1])[0].features.tolist())
+    assert named <= set(words.tolist())
+    assert np.array_equal(model.prune(0).predict(X), again.predict(X))
+    assert np.allclose(again.sparsify().decision_function(X), model.decision_function(X))
