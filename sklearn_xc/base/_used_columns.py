@@ -6,7 +6,7 @@ from scipy import sparse
 from ..topk._feature_major import feature_major
 from ..topk._inverted_index import InvertedIndex
 from ..utils._column_map import ColumnMap, used_columns
-from ..utils._matrix import as_rows, narrow_indices
+from ..utils._matrix import narrow_indices
 from ..utils._rows import Rows
 from ._linear_model import checked_weights
 
@@ -20,6 +20,7 @@ class KeepsUsedColumns:
     """
 
     _columns = None  # ndarray of int32 (n_kept,), ascending; None where all are kept
+    _column_map = None  # of these; not saved
 
     @property
     def _n_kept(self) -> int:
@@ -49,8 +50,10 @@ class KeepsUsedColumns:
             if len(self._columns) > len(before):
                 self._move_columns(before)
         if self._columns is None:
+            self._column_map = None
             return rows
-        return ColumnMap(self._columns, n_columns).narrow(rows)
+        self._column_map = ColumnMap(self._columns, n_columns)
+        return self._column_map.narrow(rows)
 
     def _columns_by_hand(self):
         """Return columns in which `coef_`, if it was put in its place, has weights."""
@@ -95,27 +98,28 @@ class KeepsUsedColumns:
             self._set_linear_model(W, intercept)
             return
         self._set_linear_model(self._as_coef(W), intercept, indexed=False)
-        columns = ColumnMap(self._columns, self.n_features_in_)
-        index = InvertedIndex.of_columns(feature_major(W), self.intercept_, columns)
+        index = InvertedIndex.of_columns(feature_major(W), self.intercept_, self._column_map)
         self._index_cache.put(self.coef_, self.intercept_, index)
 
     def _in_all_columns(self, X):
         """Return a CSR of the columns kept by the numbers of all."""
         if self._columns is None or not sparse.issparse(X):
             return X
-        return ColumnMap(self._columns, self.n_features_in_).widen_csr(X)
+        return self._column_map.widen_csr(X)
 
-    def _in_kept_columns(self, X):
-        """Return X, checked, by the numbers of the columns kept."""
-        if self._columns is None:
-            return X
-        return ColumnMap(self._columns, self.n_features_in_).narrow(as_rows(X)).matrix()
+    def _set_loaded_state(self, state, origin):
+        if (columns := state.get("_columns")) is not None:
+            check_columns(columns, state.get("n_features_in_"))
+            self._column_map = ColumnMap(columns, state["n_features_in_"])
+        super()._set_loaded_state(state, origin)
 
 
 def n_columns_to_pay(estimator, X, first: bool) -> int:
-    """Return how many columns a call with this X, checked, has to have weights of."""
-    keeps = isinstance(estimator, KeepsUsedColumns) and estimator._may_keep_few()
-    if not keeps or not sparse.issparse(X) or (not first and estimator._columns is None):
+    """Return how many columns a call with this X, checked, or `Rows`, has to have weights of."""
+    may = getattr(estimator, "_may_keep_few", None)
+    if may is None or not may() or not (sparse.issparse(X) or isinstance(X, Rows)):
+        return X.shape[1]
+    if (isinstance(X, Rows) and X.dense) or (not first and estimator._columns is None):
         return X.shape[1]
     used = used_columns(X.indices, X.shape[1])
     return X.shape[1] if used is None else len(used)
@@ -143,6 +147,7 @@ def check_columns(columns, n_features: int):
     """Raise ValueError if columns that were loaded are none of a model of so many features."""
     if columns is None:
         return
-    ascend = len(columns) and columns[0] >= 0 and columns[-1] < n_features
-    if not ascend or (np.diff(columns) <= 0).any():
+    known = isinstance(columns, np.ndarray) and columns.dtype == np.int32 and columns.ndim == 1
+    known = known and type(n_features) is int and len(columns) > 0
+    if not known or columns[0] < 0 or columns[-1] >= n_features or (np.diff(columns) <= 0).any():
         raise ValueError(f"the columns in use do not ascend within {n_features}")

@@ -1,15 +1,19 @@
 """LDGS: large output layers learned by searching chunks of their columns."""
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 
 from ..base._classifier import BaseXCClassifier
+from ..base._used_columns import KeepsUsedColumns, moved
 from ..base._validation import require_same_data, validate_with_texts
 from ..softmax._probabilities import SoftmaxProbabilities, topk_probabilities
 from ..training._convergence import still_rose, warn_not_converged
 from ..utils._available import available_if
 from ..utils._callbacks import Progress, with_callbacks
+from ..utils._column_map import ColumnMap
+from ..utils._matrix import narrow_indices
 from ..utils._records import savable
 from ._auto import HIDDEN_DIM, passes
 from ._data import held_out_of, positives_of, require_graded_loss
@@ -19,12 +23,23 @@ from ._parameters import CONSTRAINTS, PUBLISHED, SEARCH_PARAMS
 from ._partial_fit import partial_fit
 from ._prediction import embedded, has_probabilities
 from ._scores import EmbeddedScores
-from ._train import LDGSProblem, first_state, fit_ldgs, require_weights, without_far_rows
+from ._train import (
+    LDGSProblem,
+    drawn_table,
+    first_state,
+    fit_ldgs,
+    require_weights,
+    without_far_rows,
+)
 
 
 @savable
 class LDGSClassifier(
-    SearchesLabels, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCClassifier
+    SearchesLabels,
+    KeepsUsedColumns,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseXCClassifier,
 ):
     """Large output layers whose gradient touches only the classes that matter (LDGS).
 
@@ -368,7 +383,10 @@ class LDGSClassifier(
                 Y = texts.labels_below(Y, self._encoding.kind == "binary")
                 rows = texts.below(rows)
             single = self._encoding.kind != "multilabel"
-            state = first_state(self, rows, len(self.classes_), single)
+            given, before = rows, self._columns
+            rows = self._take_in_columns(rows, cold=start is None)
+            start = self._moved_start(start, before)
+            state = first_state(self, given, len(self.classes_), single, rows.shape[1])
             rows = without_far_rows(state, rows, sample_weight)
             rng = check_random_state(self.random_state)
             positives = positives_of(Y, self._encoding)
@@ -386,7 +404,7 @@ class LDGSClassifier(
             )  # fmt: skip
             keep(self, outcome)
             if problem.held_out.any() and not problem.multilabel:
-                rows = self._scores_of().inputs(rows.take(problem.held_out), self._threads())
+                rows = self._scores_of().inputs(given.take(problem.held_out), self._threads())
                 self._count_held_out(rows, problem.positives.ids[problem.held_out])
             progress.finish()
         if outcome.scores and not outcome.stopped and still_rose(outcome.scores):
@@ -401,8 +419,66 @@ class LDGSClassifier(
 
     @property
     def _n_features_out(self):
-        table = self.input_embeddings_
+        table = self._kept_table()
         return self.n_features_in_ if table is None else table.shape[1]
+
+    # ----------------------------------------------------------------- of few columns of very many
+
+    @property
+    def input_embeddings_(self):
+        """The linear layer; None without one."""
+        if "input_embeddings_" not in vars(self):
+            raise AttributeError("input_embeddings_")
+        table = vars(self)["input_embeddings_"]
+        if table is None or self._columns is None:
+            return table
+        n_kept, dim = table.shape
+        starts = np.zeros(self.n_features_in_ + 1, dtype=np.int64)
+        starts[self._columns + 1] = dim
+        parts = table.ravel(), np.tile(np.arange(dim, dtype=np.int32), n_kept), np.cumsum(starts)
+        return narrow_indices(sparse.csr_array(parts, (self.n_features_in_, dim)))
+
+    @input_embeddings_.setter
+    def input_embeddings_(self, table):
+        if self._columns is not None and table is not None and len(table) != self._n_kept:
+            table = np.ascontiguousarray(table[self._columns])
+        vars(self)["input_embeddings_"] = table
+
+    def _kept_table(self):
+        """Return the layer of the columns that are kept, ndarray (n_kept, dim); None without."""
+        return vars(self)["input_embeddings_"]
+
+    def _columns_by_hand(self):
+        if self._kept_table() is None:
+            return super()._columns_by_hand()
+        return self._columns[:0]
+
+    def _may_keep_few(self):
+        # distances to rows themselves, which other columns lengthen, are of all columns
+        return self.similarity == "linear" or self.hidden_dim is not None
+
+    def _move_columns(self, before):
+        squares_W, squares_U = self._squares
+        if len(squares_U):
+            squares_U = moved(squares_U, before, self._columns)
+        self._squares, table = (squares_W, squares_U), self._kept_table()
+        if table is None:
+            return
+        seed = check_random_state(self.random_state).randint(2**31)
+        drawn = drawn_table(seed, self._n_kept, table.shape[1], self._units)
+        drawn[np.searchsorted(self._columns, before)] = table
+        self.input_embeddings_ = drawn
+
+    def _moved_start(self, start, before):
+        """Return weights to start from, of the columns `before`, by those that are kept now."""
+        if start is None or before is None:
+            return start
+        squares = tuple(part.copy() for part in self._squares)
+        if start.table is not None:
+            return start._replace(table=self._kept_table(), squares=squares)
+        return start._replace(
+            coef=moved(start.coef, before, self._columns, axis=1), squares=squares
+        )
 
     # ------------------------------------------------------------------------------- prediction
 
@@ -419,7 +495,8 @@ class LDGSClassifier(
             Where there is no hidden layer, X itself, dense.
         """
         rows = self._feature_rows(X)
-        E = embedded(rows, self.input_embeddings_, self._threads())
+        table = self._kept_table()
+        E = embedded(rows, table, self._threads(), None if table is None else self._column_map)
         return E.copy() if np.may_share_memory(E, rows.data) else E
 
     def _topk_probabilities(self, rows, k, only=None):
@@ -434,6 +511,7 @@ class LDGSClassifier(
 
     _set_model = set_model
     _place_classes = place_classes
+    _shown_otherwise = ("input_embeddings_",)
     _made_anew = (*BaseXCClassifier._made_anew, "_search")
     _not_saved = (*BaseXCClassifier._not_saved, "_search")
 
@@ -445,7 +523,10 @@ class LDGSClassifier(
         state = vars(self) if state is None else state
         binary = state["_encoding"].kind == "binary"
         table, squared = state["input_embeddings_"], state["_squared"]
-        return EmbeddedScores(state["n_features_in_"], binary, table, squared)
+        columns = state.get("_columns")
+        if columns is not None:
+            columns = state.get("_column_map") or ColumnMap(columns, state["n_features_in_"])
+        return EmbeddedScores(state["n_features_in_"], binary, table, squared, columns)
 
     def _require_size(self, n_classes, n_features):
         super()._require_size(n_classes, n_features)

@@ -71,12 +71,21 @@ def keep_weights(model, outcome, told, cold):
 
 def tables_of(model):
     """Return the label embeddings, intercepts and, if there is one, the table of features."""
-    tables = [dense(checked_weights(model.coef_)), np.asarray(model.intercept_ + model._threshold)]
-    return tables if model.input_embeddings_ is None else [*tables, model.input_embeddings_]
+    table = model._kept_table()
+    tables = [_kept_weights(model), np.asarray(model.intercept_ + model._threshold)]
+    return tables if table is None else [*tables, table]
+
+
+def _kept_weights(model):
+    """Return the label embeddings; without a layer of the columns that are kept."""
+    if model._kept_table() is None:
+        return dense(model._kept_weights())
+    return dense(checked_weights(model.coef_))
 
 
 def put_back(model, coef, intercept, table=None):
     """Set what `tables_of` returned."""
+    coef = model._as_coef(coef) if table is None else coef
     model.coef_, model.intercept_ = coef, intercept - model._threshold
     model.input_embeddings_ = table
 
@@ -104,12 +113,11 @@ def start_of(model):
             f"similarity={model.similarity!r} is not that of the fit before, on whose weights "
             "training cannot go on with it"
         )
-    W = dense(checked_weights(model.coef_))
+    W = _kept_weights(model)
     b = np.asarray(model.intercept_, dtype=np.float32) + model._threshold
     if len(W) == 1:  # two classes, one score
         W, b = np.concatenate([-W, W]) / 2, np.concatenate([-b, b]) / 2
-    table = model.input_embeddings_
-    return Start(W, b, table, tuple(part.copy() for part in model._squares))
+    return Start(W, b, model._kept_table(), tuple(part.copy() for part in model._squares))
 
 
 def set_model(model, coef, intercept, table, threshold):
@@ -130,15 +138,23 @@ def set_model(model, coef, intercept, table, threshold):
             )
     if model._encoding.kind == "binary" and model.similarity == "linear":
         coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
-    elif model.similarity == "linear" and coef.strides[0] != coef.itemsize:
+    elif _is_to_turn(model, coef, table):
         coef = feature_major(coef)[:, : len(coef)].T
-    model._set_linear_model(coef, intercept.astype(np.float32))
+    set_weights = model._set_kept_model if table is None else model._set_linear_model
+    set_weights(coef, intercept.astype(np.float32))
+
+
+def _is_to_turn(model, coef, table):
+    """Return whether weights are to lie feature by feature, and do not."""
+    kept = table is None and model._columns is not None  # which lie so in their index
+    return model.similarity == "linear" and not kept and coef.strides[0] != coef.itemsize
 
 
 def place_classes(model, places):
     """Bring weights and sums of the classes before to their places among those of now."""
     n_classes = len(model.classes_)
-    require_weights(model.hidden_dim_, n_classes, model.n_features_in_, model.coef_.shape[1])
+    width = model._n_kept if model.hidden_dim_ is None else model.hidden_dim_
+    require_weights(model.hidden_dim_, n_classes, model._n_kept, width)
 
     def placed(rows):
         grown = np.zeros((n_classes, *rows.shape[1:]), dtype=np.float32)
@@ -146,11 +162,12 @@ def place_classes(model, places):
         return grown
 
     waiting = take_back(model, tables_of, put_back)
-    W, b, _, (squares_W, squares_U) = start_of(model)
+    W, b, table, (squares_W, squares_U) = start_of(model)
     if len(squares_W):
         squares_W = placed(squares_W)
     model._squares = squares_W, squares_U
-    model._set_linear_model(placed(W), placed(b) - model._threshold)
+    set_weights = model._set_kept_model if table is None else model._set_linear_model
+    set_weights(placed(W), placed(b) - model._threshold)
     if waiting is not None:
         model._waiting = waiting.placed(places, tables_of(model))
 
@@ -163,7 +180,7 @@ def check_loaded(model):
         _searching=is_truth,
         input_embeddings_=either(None, is_array(np.float32, ndim=2, finite=False)),
     )
-    sizes = [{0, len(model.classes_)}, {0, model.n_features_in_}]
+    sizes = [{0, len(model.classes_)}, {0, model._n_kept}]
     for squares, allowed in zip(model._squares, sizes, strict=True):
         if not is_array(np.float32, finite=False)(squares) or len(squares) not in allowed:
             raise ValueError("the sums of squared gradients do not fit the weights")
@@ -183,11 +200,12 @@ def check_loaded(model):
         _n_threshold=is_count,
         _waiting=either(None, is_a(Waiting)),
     )
-    table, units = model.input_embeddings_, model._units
-    if table is not None and table.shape[0] != model.n_features_in_:
+    table, units = model._kept_table(), model._units
+    if table is not None and len(table) != model._n_kept:
         raise ValueError("the embeddings of features are not one for each feature")
     if units is not None and len(units.mean) not in (0, model.n_features_in_):
         raise ValueError("the units do not fit the features")
     if (waiting := vars(model).get("_waiting")) is not None:
-        tables = [model.coef_, model.intercept_, *([] if table is None else [table])]
+        weights = model._like_kept_weights() if table is None else model.coef_
+        tables = [weights, model.intercept_, *([] if table is None else [table])]
         waiting.check(tables, len(model.classes_), model.n_features_in_)

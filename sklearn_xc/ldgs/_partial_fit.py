@@ -103,6 +103,7 @@ def train_on_part(model, X, positives, sample_weight, first):
     samples = rows.matrix(), *samples[1:]
     new = np.arange(n_samples - n_new, n_samples)
     state = having_seen(state, problem_of(model, samples, new))
+    samples = model._take_in_columns(rows, cold).matrix(), *samples[1:]
     seed = check_random_state(model.random_state).randint(2**31)
     rng = stream(seed, "order of a part", n_before) if in_runs(samples[1]) else None
     whole, rest = in_parts(n_samples, model.batch_size, rng)
@@ -131,6 +132,7 @@ def train_on_part(model, X, positives, sample_weight, first):
     before = None if cold else tables_of(model)
     if len(rest):
         keep_weights(model, train(rest, progress), told=len(whole) > 0, cold=cold)
-        model._waiting = Waiting(*chosen(samples, rest), cold, before or (), tables())
+        X, *others = chosen(samples, rest)
+        model._waiting = Waiting(model._in_all_columns(X), *others, cold, before or (), tables())
     model.n_iter_ = n_before + 1
     keep_beginning(model, tables, known, first)

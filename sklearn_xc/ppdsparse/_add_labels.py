@@ -12,6 +12,7 @@ from ..base._labels import REFUSED, LabelEncoding, encode_indicator, pattern_of
 from ..base._linear_model import checked_weights
 from ..base._multiclass import known_codes
 from ..base._new_classes import append_names, merge_labels, rows_in_places
+from ..base._used_columns import n_columns_to_pay
 from ..base._validation import grades_of, validate_more
 from ..utils._callbacks import Progress
 from ..utils._given_labels import label_names, plain_labels, require_names
@@ -157,7 +158,8 @@ def add_labels(self, X, Y_new, sample_weight=None, names=None, label_features=No
             names = label_names(Y_new)
         rows, Y_new, sample_weight = validate_more(self, X, Y_new, sample_weight)
         n_new = Y_new.shape[1] if Y_new.ndim == 2 else 1
-        self._require_size(len(self.classes_) + n_new, rows.shape[1])
+        n_columns = n_columns_to_pay(self, rows, first=True)
+        self._require_size(len(self.classes_) + n_new, n_columns)
         before, was_sparse = columns_of(self), sparse.issparse(self.coef_)
         self._encoding, places, Y = encode_added(self._encoding, Y_new, names, grades_of(self))
         self.classes_ = self._encoding.classes_
@@ -183,6 +185,7 @@ def add_labels(self, X, Y_new, sample_weight=None, names=None, label_features=No
                 scratch=scratch,
             )
             self._n_visits = result["n_visits"]
+            result["coef"] = problem.in_all_columns(result["coef"])
         n_texts_before = vars(self).get("_n_dual_texts", 0)
         joined = join_columns(before, places, result, n_texts_before == texts.n == 0)
         self.n_iter_ = max(self.n_iter_, result["n_iter"])

@@ -414,10 +414,14 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         vars(self).pop("dual_coef_", None)
         if self.warm_start:
             self.dual_coef_, self._n_dual_texts = result["dual"], problem.n_texts
-        self._set_linear_model(result["coef"], result["intercept"], scratch=scratch)
+        coef = problem.in_all_columns(result["coef"])
+        self._set_linear_model(coef, result["intercept"], scratch=scratch)
 
     add_labels = add_labels
     _places = "scratch", "checkpoint"
+
+    def _may_keep_few(self):
+        return True
 
     def _require_size(self, n_classes, n_features):
         super()._require_size(n_classes, n_features)

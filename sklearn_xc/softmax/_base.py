@@ -59,8 +59,8 @@ class BaseSoftmaxClassifier(KeepsUsedColumns, SoftmaxProbabilities, BaseXCClassi
             int(4 * n_copies * shape[0] * shape[1] + also),
             f"fit: dense weights of {shape[0]} classes and {shape[1]} features "
             f"({n_copies:g} float32 numbers each)",
-            "use fewer features (VarianceThreshold() before it drops those that no row has, as "
-            "after hashing; a feature selection, or a smaller hashing, others), or "
+            "use fewer features (VarianceThreshold() before it drops those that no row has; "
+            "a feature selection, or a smaller hashing, others), or "
             "PPDSparseClassifier, whose weights are sparse",
         )
 

@@ -46,7 +46,7 @@ class ColumnMap:
     def __len__(self):
         return len(self.columns)
 
-    def narrow(self, rows: Rows) -> Rows:
+    def narrow(self, rows: Rows, empty=np.empty) -> Rows:
         """Return rows, or a block of rows, by the numbers of these columns, without the others."""
         shape = rows.shape[0], len(self)
         if rows.dense:
@@ -61,7 +61,7 @@ class ColumnMap:
             )
         n_entries = int(rows.indptr[-1] - rows.indptr[0])
         indptr = np.empty(shape[0] + 1, dtype=np.int64)
-        indices, data = np.empty(n_entries, np.int32), np.empty(n_entries, np.float32)
+        indices, data = empty(n_entries, np.int32), empty(n_entries, np.float32)
         kernel.narrow(*rows[:3], self._words, self._before, indptr, indices, data)
         indices, data = indices[: indptr[-1]], data[: indptr[-1]]
         return Rows(indptr, indices, data, False, shape, self.columns)

@@ -6,12 +6,13 @@ The models are those of the columns that are used, alone.
 import io
 import pickle
 import tracemalloc
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-from sklearn_xc import AugmentReduceClassifier, ImplicitSoftmaxRegressor, load
+from sklearn_xc import AugmentReduceClassifier, ImplicitSoftmaxRegressor, LDGSClassifier, load
 from sklearn_xc.utils import _column_map
 
 WIDE = _column_map.WIDE
@@ -21,13 +22,28 @@ MODELS = {
     "implicit": (ImplicitSoftmaxRegressor, {"solver": "implicit", "max_iter": 2}),
     "drawn classes": (AugmentReduceClassifier, {"bound": "augment_reduce", "max_iter": 3}),
     "all classes": (AugmentReduceClassifier, {"max_iter": 3}),
+    "features": (LDGSClassifier, {"max_iter": 2}),
 }
 
 
-@pytest.fixture(params=MODELS)
-def made(request):
-    kind, parameters = MODELS[request.param]
+LAYERS = {
+    "layer": (LDGSClassifier, {"max_iter": 2, "hidden_dim": 8}),
+    "distances": (LDGSClassifier, {"max_iter": 2, "hidden_dim": 8, "similarity": "sqeuclidean"}),
+}
+
+
+def _made(kind, parameters):
     return lambda **others: kind(random_state=0, **parameters, **others)
+
+
+@pytest.fixture(params=MODELS | LAYERS)
+def made(request):
+    return _made(*(MODELS | LAYERS)[request.param])
+
+
+@pytest.fixture(params=MODELS)
+def made_without_layer(request):
+    return _made(*MODELS[request.param])
 
 
 def texts(n_rows=400, seed=0, n_columns=N_COLUMNS):
@@ -46,20 +62,54 @@ def texts(n_rows=400, seed=0, n_columns=N_COLUMNS):
     return X, used, y
 
 
+def of_columns(model):
+    """Return the weights that there are for each column, as `coef_` or the layer has them."""
+    table = getattr(model, "input_embeddings_", None)
+    return model.coef_ if table is None else table.T
+
+
 def of_same_bits(one, other, used):
     assert np.array_equal(one.intercept_, other.intercept_)
-    coef = other.coef_ if not sparse.issparse(other.coef_) else other.coef_.toarray()
-    assert np.array_equal(one.coef_[:, used].toarray(), coef)
-    assert np.count_nonzero(one.coef_.data) == np.count_nonzero(coef)
+    weights, known = of_columns(one), of_columns(other)
+    known = known.toarray() if sparse.issparse(known) else known
+    assert np.array_equal(weights.tocsc()[:, used].toarray(), known)
+    assert np.count_nonzero(weights.data) == np.count_nonzero(known)
 
 
 def test_a_fit_is_that_of_the_used_columns(made):
-    X, used, y = texts()
+    X, _, y = texts()
+    used = np.unique(X.indices)
     wide, narrow = made().fit(X, y), made().fit(X[:, used], y)
     of_same_bits(wide, narrow, used)
-    assert wide.coef_.shape == (N_CLASSES, N_COLUMNS)
+    assert of_columns(wide).shape[1] == N_COLUMNS
     new, *_ = texts(50, seed=1)
     assert np.array_equal(wide.predict_proba(new), narrow.predict_proba(new[:, used]))
+    assert np.array_equal(wide.predict_topk(new, 3)[0], narrow.predict_topk(new[:, used], 3)[0])
+
+
+def test_embeddings_are_those_of_the_layer():
+    X, _, y = texts()
+    model = _made(*LAYERS["layer"])().fit(X, y)
+    new, *_ = texts(50, seed=1)
+    assert model.input_embeddings_.shape == (N_COLUMNS, 8)
+    expected = (sparse.csr_array(new) @ model.input_embeddings_).toarray()
+    np.testing.assert_allclose(model.transform(new), expected, atol=1e-5)
+    explained = model.explain(new[:1], k=None)[0]
+    scores = model.decision_function(new[:1])[0]
+    assert np.isclose(explained.score, scores[explained.label], atol=1e-4)
+
+
+def test_new_columns_join_a_layer_and_leave_the_others():
+    Xs, ys, _ = parts()
+    model = _made(*LAYERS["layer"])(learning_rate=1e-12)
+    X, y = sparse.vstack(Xs[:5], format="csr"), np.concatenate(ys[:5])
+    model.partial_fit(X, y, classes=np.arange(N_CLASSES))  # more rows than a beginning has
+    before, known = model.input_embeddings_, model._columns
+    model.partial_fit(Xs[5], ys[5])
+    now, new = model.input_embeddings_, np.setdiff1d(model._columns, known)
+    np.testing.assert_allclose(now[known].toarray(), before[known].toarray(), atol=1e-5)
+    sizes = [np.sqrt((table.toarray() ** 2).mean()) for table in (now[new], before[known])]
+    assert 0.8 < sizes[0] / sizes[1] < 1.25
 
 
 def test_a_fit_takes_the_memory_of_the_used_columns(made):
@@ -80,7 +130,7 @@ def test_a_fit_takes_the_memory_of_the_used_columns(made):
 
 
 def test_a_limit_on_memory_counts_used_columns(made, monkeypatch):
-    X, used, y = texts()
+    X, _, y = texts()
     monkeypatch.setenv("SKLEARN_XC_MEMORY_LIMIT", "20000000")
     made().fit(X, y)
     made().partial_fit(X, y, classes=np.arange(N_CLASSES)).partial_fit(X, y)
@@ -92,13 +142,13 @@ def parts(n_columns=N_COLUMNS):
     order = np.argsort(y == N_CLASSES - 1, kind="stable")
     X, y = X[order], y[order]
     bounds = [0, 1, 40, 300, 900, 901, 1200]
-    some = [slice(*ends) for ends in zip(bounds, bounds[1:], strict=False)]
+    some = [slice(*ends) for ends in pairwise(bounds)]
     return [X[part] for part in some], [y[part] for part in some], used
 
 
-def test_a_stream_whose_columns_grow_is_that_of_all_columns(made, monkeypatch):
+def test_a_stream_whose_columns_grow_is_that_of_all_columns(made_without_layer, monkeypatch):
     Xs, ys, _ = parts(WIDE)
-    few, full, kept = made(), made(), []
+    few, full, kept = made_without_layer(), made_without_layer(), []
     classes = np.arange(N_CLASSES - 1)
     for X, y in zip(Xs, ys, strict=True):
         few.partial_fit(X, y, classes=classes)
@@ -126,7 +176,7 @@ def test_a_stream_goes_on_from_a_file(made, tmp_path, mmap_mode):
     assert np.array_equal(loaded.predict_proba(Xs[5]), model.predict_proba(Xs[5]))
     for each in (model, loaded):
         each.partial_fit(Xs[4], ys[4]).partial_fit(Xs[5], ys[5])
-    assert (loaded.coef_ != model.coef_).nnz == 0
+    assert (abs(of_columns(loaded) - of_columns(model)) > 0).nnz == 0
     assert np.array_equal(loaded.intercept_, model.intercept_)
 
 
@@ -142,18 +192,22 @@ def test_rows_that_come_again_are_known_where_columns_have_other_numbers(made):
 
 
 def test_a_warm_start_goes_on_with_other_columns(made):
-    Xs, ys, used = parts()
-    wide, narrow = made(warm_start=True), made(warm_start=True)
+    Xs, ys, _ = parts()
+    model = made(warm_start=True)
+    columns = []
     for some in (3, 5):
         y = np.r_[np.arange(N_CLASSES), ys[some][N_CLASSES:]]
-        wide.fit(Xs[some], y)
-        narrow.fit(Xs[some][:, used], y)
-    of_same_bits(wide, narrow, used)
+        model.fit(Xs[some], y)
+        columns.append(np.unique(Xs[some].indices))
+    assert np.array_equal(model._columns, np.union1d(*columns))
+    assert model.score(Xs[5], y) > 0.5
+    first = of_columns(model).tocsc()[:, np.setdiff1d(*columns)]
+    assert np.count_nonzero(first.data) > 0
 
 
-def test_dense_rows_and_weights_put_in_place_join(made):
+def test_dense_rows_and_weights_put_in_place_join(made_without_layer):
     Xs, ys, used = parts()
-    model = made().partial_fit(Xs[3], ys[3], classes=np.arange(N_CLASSES))
+    model = made_without_layer().partial_fit(Xs[3], ys[3], classes=np.arange(N_CLASSES))
     other = np.setdiff1d(np.arange(5), used)[0]
     coef = sparse.lil_array(model.coef_.shape, dtype=np.float32)
     coef[3, other] = 2
