@@ -8,6 +8,7 @@ from sklearn.utils import check_random_state
 
 from ..base._classifier import BaseXCClassifier
 from ..base._multiclass import partial_fit
+from ..base._used_columns import KeepsUsedColumns
 from ..base._validation import search_params, validate_warm_start
 from ..calibration._mixin import CalibratedMixin
 from ..utils._callbacks import Progress, with_callbacks
@@ -23,7 +24,7 @@ from ._train import MemoirProblem, SearchSettings, fit_memoir, require_lists_of_
 
 
 @savable
-class MemoirSVC(CalibratedMixin, BaseXCClassifier):
+class MemoirSVC(KeepsUsedColumns, CalibratedMixin, BaseXCClassifier):
     """Multiclass support vector machine whose training queries an index, not every class (MEMOIR).
 
     Minimises, over one weight vector w_k for each class::
@@ -344,7 +345,10 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
             start = begin(self, start)
             if start is None:
                 self._coordinates = data.coordinates(self)
-            data = data.inside(self._coordinates)
+            data, before = data.inside(self._coordinates), self._columns
+            data = data._replace(rows=self._take_in_columns(data.rows, cold=start is None))
+            if start is not None and before is not None:
+                start = start.in_columns(before, self._columns)
             weight, mean_weight = take_in(self, *data.measures())
             n_passes = passes_of(self, len(data.codes))
             progress.start(n_passes, "pass", lambda twin, weights: twin._set_model(weights.save()))
@@ -411,6 +415,7 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
     def _finished(self, iterates):
         """Return weights and intercepts to predict with, of all classes, for samples as given."""
         coef, constant = iterates.model(len(self.classes_), self.average)
+        coef = self._in_all_columns(coef)
         if self.normalize_scores:
             coef, constant = of_length_one(coef, constant)
         return outside(self._coordinates, coef, self._bias * constant.astype(np.float64))
@@ -419,6 +424,12 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
 
     def _start_weights(self):
         return self._saved
+
+    def _move_columns(self, before):
+        self._saved = self._saved.in_columns(before, self._columns)
+
+    def _columns_by_hand(self):
+        return self._columns[:0]  # training goes on from lists of its own
 
     def _place_classes(self, places):
         self._saved = self._saved.with_classes_at(places)

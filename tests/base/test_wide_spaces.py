@@ -12,7 +12,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sklearn_xc import AugmentReduceClassifier, ImplicitSoftmaxRegressor, LDGSClassifier, load
+from sklearn_xc import (
+    AugmentReduceClassifier,
+    ImplicitSoftmaxRegressor,
+    LDGSClassifier,
+    MemoirSVC,
+    PPDSparseClassifier,
+    load,
+)
 from sklearn_xc.utils import _column_map
 
 WIDE = _column_map.WIDE
@@ -26,6 +33,7 @@ MODELS = {
 }
 
 
+SPARSE = {"MEMOIR": (MemoirSVC, {"max_iter": 2}), "PPDSparse": (PPDSparseClassifier, {})}
 LAYERS = {
     "layer": (LDGSClassifier, {"max_iter": 2, "hidden_dim": 8}),
     "distances": (LDGSClassifier, {"max_iter": 2, "hidden_dim": 8, "similarity": "sqeuclidean"}),
@@ -39,6 +47,11 @@ def _made(kind, parameters):
 @pytest.fixture(params=MODELS | LAYERS)
 def made(request):
     return _made(*(MODELS | LAYERS)[request.param])
+
+
+@pytest.fixture(params=SPARSE)
+def made_sparse(request):
+    return _made(*SPARSE[request.param])
 
 
 @pytest.fixture(params=MODELS)
@@ -233,3 +246,60 @@ def test_explanations_thresholds_and_copies(made):
     assert named <= set(words.tolist())
     assert np.array_equal(model.prune(0).predict(X), again.predict(X))
     assert np.allclose(again.sparsify().decision_function(X), model.decision_function(X))
+
+
+def test_sparse_models_are_those_of_the_used_columns(made_sparse):
+    X, _, y = texts()
+    used = np.unique(X.indices)
+    wide, narrow = made_sparse().fit(X, y), made_sparse().fit(X[:, used], y)
+    assert (wide.coef_.tocsc()[:, used] != narrow.coef_).nnz == 0
+    assert wide.coef_.nnz == narrow.coef_.nnz
+    assert np.array_equal(wide.intercept_, narrow.intercept_)
+    new, *_ = texts(50, seed=1)
+    assert np.array_equal(wide.decision_function(new), narrow.decision_function(new[:, used]))
+
+
+def test_sparse_models_take_the_memory_of_the_used_columns(made_sparse, monkeypatch):
+    X, _, y = texts()
+    made_sparse().fit(X, y)
+    tracemalloc.start()
+    try:
+        model = made_sparse(warm_start=True).fit(X, y)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 8e6  # 8 MB are 8 bytes a column
+    file = io.BytesIO()
+    model.save(file)
+    assert file.tell() < 2e6
+    monkeypatch.setenv("SKLEARN_XC_MEMORY_LIMIT", "20000000")
+    made_sparse().fit(X, y)
+
+
+def test_parts_of_memoir_grow_in_columns(tmp_path, monkeypatch):
+    Xs, ys, _ = parts(WIDE)
+    few, full, classes = MemoirSVC(random_state=0), MemoirSVC(random_state=0), np.arange(19)
+    for X, y in zip(Xs, ys, strict=True):
+        few.partial_fit(X, y, classes=classes)
+        with monkeypatch.context() as patch:
+            patch.setattr(_column_map, "WIDE", np.inf)
+            full.partial_fit(X, y, classes=classes)
+        classes = None
+        assert full._columns is None
+        assert (few.coef_ != full.coef_).nnz == 0
+        few.save(tmp_path / "model")
+        few = load(tmp_path / "model")
+    assert len(few._columns) < 3001
+
+
+def test_texts_and_labels_that_join_are_of_columns_of_their_own():
+    X, _, y = texts()
+    rows = np.arange(20)
+    columns = np.setdiff1d(np.arange(1000), X.indices)[rows]
+    names = sparse.csr_array((np.ones(20), (rows, columns)), (20, N_COLUMNS))
+    model = PPDSparseClassifier(random_state=0).fit(X, y, label_features=names)
+    assert np.array_equal(model.predict(names), rows)
+    new = sparse.csr_array((np.ones(400), (np.arange(400), np.full(400, columns[5] + 1))), X.shape)
+    model.add_labels(sparse.csr_array(X + new), y * 0 + 20 + y % 2)
+    assert model.coef_.shape == (22, N_COLUMNS)
+    assert set(model.predict(X)) <= set(range(22))
