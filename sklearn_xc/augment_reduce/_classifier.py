@@ -134,6 +134,8 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
     ----------
     coef_ : ndarray of float32, shape (n_classes, n_features) or (1, n_features) for two classes
         Read-only; put a new array in its place to change the model.
+        A csr_array where X is sparse and fewer than a sixteenth of 2**16 features or more have
+        entries: weights are then kept, in files too, of these features alone.
     intercept_ : ndarray of float32, shape (n_classes,) or (1,)
     classes_ : ndarray, shape (n_classes,)
     bound_ : str
@@ -308,8 +310,11 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
                 sample_weight = texts.weights_below(sample_weight, len(codes))
                 rows, codes = texts.below(rows), texts.labels_below(codes)
             check_bound(self)
-            given = rows
-            rows, weights = self._in_used_columns(rows, weights)
+            given, before = rows, self._columns
+            cold, of_rows = weights is None, (rows.features, rows.shape[1])
+            columns = self._keep_columns(*of_rows, cold, rows.dense)
+            rows = rows if columns is None else rows.as_sparse().narrowed(columns)
+            weights = self._moved_start(weights, before)
             self._waiting = None
             if weights is None:
                 self.n_steps_, self._averages = 0, None

@@ -38,7 +38,9 @@ def train_on_part(model, X, codes, sample_weight, first):
     if model.learning_rate == "auto":
         X = as_rows(X).shortened(sample_weight, moments and moments.length).matrix()
     given = as_rows(X if cold else X[len(codes) - n_new :])
-    X = model._take_in_columns(as_rows(X), cold).matrix()
+    rows = as_rows(X)
+    columns = model._keep_columns(rows.features, rows.shape[1], cold, rows.dense)
+    X = X if columns is None else rows.as_sparse().narrowed(columns).matrix()
     moments = moments and model._moments
     rows = as_rows(X if cold else X[len(codes) - n_new :])
     new_weight = None if sample_weight is None else sample_weight[len(codes) - rows.shape[0] :]

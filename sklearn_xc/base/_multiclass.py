@@ -113,18 +113,20 @@ def validate_part(estimator, X, y, classes, sample_weight, label_features=None):
     X, y = validate_data(estimator, X, y, accept_sparse="csr", multi_output=True, reset=first)
     refuse_indicator(estimator, y)
     y = column_or_1d(y, warn=True)
+    indices = X.indices if sparse.issparse(X) else None
+    n_columns = n_columns_to_pay(estimator, indices, X.shape[1], first)
     if first:
         if classes is None:
             raise ValueError("classes must be given at the first call of partial_fit")
         named = given_classes(classes)
         if len(named) < 2:
             raise ValueError(f"classes must name at least two classes, got {named!r}")
-        estimator._require_size(len(named), n_columns_to_pay(estimator, X, first))
+        estimator._require_size(len(named), n_columns)
         _set_classes(estimator, named)
     if sample_weight is not None:
         sample_weight = check_sample_weight(sample_weight, X.shape[0], estimator._range_of_weights)
     _grow(estimator, y, None if first else classes, may_add=not first and classes is None)
-    estimator._require_size(len(estimator.classes_), n_columns_to_pay(estimator, X, first))
+    estimator._require_size(len(estimator.classes_), n_columns)
     codes = known_codes(y, estimator.classes_)
     estimator._set_support(summed_support(estimator.classes_, codes, sample_weight, before))
     if getattr(estimator, "_weighs_samples_by_class", False):

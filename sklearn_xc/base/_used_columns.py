@@ -7,7 +7,6 @@ from ..topk._feature_major import feature_major
 from ..topk._inverted_index import InvertedIndex
 from ..utils._column_map import ColumnMap, used_columns
 from ..utils._matrix import narrow_indices
-from ..utils._rows import Rows
 from ._linear_model import checked_weights
 
 
@@ -34,26 +33,36 @@ class KeepsUsedColumns:
     def _move_columns(self, before):
         """Bring what is kept of the columns `before` beside the weights to those of now."""
 
-    def _take_in_columns(self, rows: Rows, cold: bool) -> Rows:
-        """Return rows by the numbers of the columns kept, among which theirs are from now on.
+    def _keep_columns(self, features, n_columns: int, cold: bool, dense: bool):
+        """Keep columns, of which those with entries in the rows of a call are from now on.
 
         A cold start decides whether all are kept; where few are, that number grows.
+
+        Parameters
+        ----------
+        features : callable
+            `Rows.features` of the rows.
+        n_columns : int
+        cold : bool
+        dense : bool
+            Whether the rows are.
+
+        Returns
+        -------
+        columns : ColumnMap, or None for all
         """
-        before, n_columns = self._columns, rows.shape[1]
+        before = self._columns
         if cold:
-            may = not rows.dense and self._may_keep_few()
-            self._columns = used_columns(rows.indices, n_columns) if may else None
+            may = not dense and self._may_keep_few()
+            self._columns = used_columns(features(), n_columns) if may else None
         elif before is not None:
-            rows = rows.as_sparse()
-            found = [before, np.unique(rows.indices), self._columns_by_hand()]
+            found = [before, np.unique(features()), self._columns_by_hand()]
             self._columns = np.unique(np.concatenate(found)).astype(np.int32)
             if len(self._columns) > len(before):
                 self._move_columns(before)
-        if self._columns is None:
-            self._column_map = None
-            return rows
-        self._column_map = ColumnMap(self._columns, n_columns)
-        return self._column_map.narrow(rows)
+        few = self._columns is not None
+        self._column_map = ColumnMap(self._columns, n_columns) if few else None
+        return self._column_map
 
     def _columns_by_hand(self):
         """Return columns in which `coef_`, if it was put in its place, has weights."""
@@ -114,15 +123,18 @@ class KeepsUsedColumns:
         super()._set_loaded_state(state, origin)
 
 
-def n_columns_to_pay(estimator, X, first: bool) -> int:
-    """Return how many columns a call with this X, checked, or `Rows`, has to have weights of."""
+def n_columns_to_pay(estimator, indices, n_columns: int, first: bool) -> int:
+    """Return how many columns a call has to have weights of, for entries in these columns.
+
+    `indices` is None where rows are dense.
+    """
     may = getattr(estimator, "_may_keep_few", None)
-    if may is None or not may() or not (sparse.issparse(X) or isinstance(X, Rows)):
-        return X.shape[1]
-    if (isinstance(X, Rows) and X.dense) or (not first and estimator._columns is None):
-        return X.shape[1]
-    used = used_columns(X.indices, X.shape[1])
-    return X.shape[1] if used is None else len(used)
+    if may is None or not may() or indices is None:
+        return n_columns
+    if not first and estimator._columns is None:
+        return n_columns
+    used = used_columns(indices, n_columns)
+    return n_columns if used is None else len(used)
 
 
 def moved(table, before, now, axis=0):

@@ -12,6 +12,7 @@ from numbers import Real
 from threading import get_ident
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
@@ -210,7 +211,7 @@ def validate_fit(estimator, X, y, sample_weight=None, classes=None):
     if not estimator._multilabel:
         refuse_indicator(estimator, y)
     if y.ndim == 2:
-        estimator._require_size(y.shape[1], n_columns_to_pay(estimator, X, first=True))
+        estimator._require_size(y.shape[1], _n_columns_to_pay(estimator, X))
     given = getattr(estimator, "label_names", None)
     if classes is not None:
         estimator._encoding, Y = encode_among(y, classes, given, grades)
@@ -218,7 +219,7 @@ def validate_fit(estimator, X, y, sample_weight=None, classes=None):
         estimator._encoding, Y = encode(y, names, grades)
         if given is not None:
             estimator._encoding = with_label_names(estimator._encoding, given, names)
-    n_columns = n_columns_to_pay(estimator, X, first=True)
+    n_columns = _n_columns_to_pay(estimator, X)
     estimator._require_size(estimator._encoding.n_classes, n_columns)
     estimator.classes_ = estimator._encoding.classes_
     is_multilabel = estimator._encoding.kind == "multilabel"
@@ -235,6 +236,12 @@ def validate_fit(estimator, X, y, sample_weight=None, classes=None):
     if getattr(estimator, "_weighs_samples_by_class", False):
         sample_weight = _times_class_weight(estimator, Y, sample_weight)
     return as_rows(normalise(X)), Y, sample_weight
+
+
+def _n_columns_to_pay(estimator, X):
+    """Return how many columns a fit on this X, checked, has weights of."""
+    indices = X.indices if sparse.issparse(X) else None
+    return n_columns_to_pay(estimator, indices, X.shape[1], first=True)
 
 
 def _times_class_weight(estimator, Y, sample_weight):

@@ -36,7 +36,8 @@ def train_on_part(model, X, codes, sample_weight, first):
     weight = NONE if sample_weight is None else sample_weight
     before, n_calls = None if cold else model._stream, 0 if first else model.n_iter_
     data = SoftmaxData(as_rows(X), codes, weight).full().shortened(before and before.typical)
-    data = data._replace(rows=model._take_in_columns(data.rows, cold))
+    of_rows = data.rows.features, data.rows.shape[1]
+    data = data.narrowed(model._keep_columns(*of_rows, cold, data.rows.dense))
     before = before and model._stream
     solver = None if first else vars(model).get("solver_")
     settings = settings_of(model, data.entries_a_row(), solver)

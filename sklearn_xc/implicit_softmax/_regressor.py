@@ -162,6 +162,8 @@ default="auto"
     ----------
     coef_ : ndarray of float32, shape (n_classes, n_features) or (1, n_features) for two classes
         Read-only; put a new matrix in its place to change the model.
+        A csr_array where X is sparse and fewer than a sixteenth of 2**16 features or more have
+        entries: weights are then kept, in files too, of these features alone.
     intercept_ : ndarray of float32, shape (n_classes,) or (1,)
     classes_ : ndarray, shape (n_classes,)
     solver_ : str
@@ -349,8 +351,9 @@ default="auto"
             )
             data = SoftmaxData(rows, codes, NONE if sample_weight is None else sample_weight)
             data = data.with_texts(texts).full().shortened()
-            rows, start = self._in_used_columns(data.rows, start)
-            data = data._replace(rows=rows)
+            before, of_rows = self._columns, (data.rows.features, data.rows.shape[1])
+            data = data.narrowed(self._keep_columns(*of_rows, start is None, data.rows.dense))
+            start = self._moved_start(start, before)
             settings = settings_of(self, data.entries_a_row(), None)
             n_epochs = passes(self.max_iter, settings, len(data.visited()))
             shares = shares_of_epochs(self.decay, n_epochs)

@@ -192,10 +192,12 @@ class LDGSClassifier(
     coef_ : ndarray of float32, shape (n_classes, dim) or (1, dim) for two classes
         Label embeddings; ``dim`` is `hidden_dim`, or the number of features. Of squared distances
         there are always n_classes. Read-only; put a new array in its place to change the model.
+        Without a layer a csr_array where X is sparse and fewer than a sixteenth of 2**16 features
+        or more have entries: weights are then kept, in files too, of these features alone.
     intercept_ : ndarray of float32, shape (n_classes,) or (1,)
         With several labels a sample a constant is subtracted: see Notes.
     input_embeddings_ : ndarray of float32, shape (n_features, hidden_dim), or None
-        The linear layer. Read-only.
+        The linear layer. Read-only. A csr_array where it is kept of few features of very many.
     classes_ : ndarray, shape (n_classes,)
     hidden_dim_ : int or None
         Width of the layer, if there is one.
@@ -384,7 +386,8 @@ class LDGSClassifier(
                 rows = texts.below(rows)
             single = self._encoding.kind != "multilabel"
             given, before = rows, self._columns
-            rows = self._take_in_columns(rows, cold=start is None)
+            columns = self._keep_columns(rows.features, rows.shape[1], start is None, rows.dense)
+            rows = rows if columns is None else rows.as_sparse().narrowed(columns)
             start = self._moved_start(start, before)
             state = first_state(self, given, len(self.classes_), single, rows.shape[1])
             rows = without_far_rows(state, rows, sample_weight)

@@ -103,7 +103,9 @@ def train_on_part(model, X, positives, sample_weight, first):
     samples = rows.matrix(), *samples[1:]
     new = np.arange(n_samples - n_new, n_samples)
     state = having_seen(state, problem_of(model, samples, new))
-    samples = model._take_in_columns(rows, cold).matrix(), *samples[1:]
+    columns = model._keep_columns(rows.features, rows.shape[1], cold, rows.dense)
+    if columns is not None:
+        samples = rows.as_sparse().narrowed(columns).matrix(), *samples[1:]
     seed = check_random_state(model.random_state).randint(2**31)
     rng = stream(seed, "order of a part", n_before) if in_runs(samples[1]) else None
     whole, rest = in_parts(n_samples, model.batch_size, rng)

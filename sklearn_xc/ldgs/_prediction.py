@@ -25,7 +25,7 @@ def embedded(rows, table, n_threads: int, columns=None):
         X = rows.matrix()
         return X if rows.dense else X.toarray()
     table = np.ascontiguousarray(table, dtype=np.float32)
-    rows = rows if columns is None else columns.narrow(rows)
+    rows = rows.narrowed(columns)
     if rows.shape[1] != len(table):
         raise ValueError(
             f"X has {rows.shape[1]} features, but input_embeddings_ has {len(table)} rows"

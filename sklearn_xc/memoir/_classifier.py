@@ -346,7 +346,8 @@ class MemoirSVC(KeepsUsedColumns, CalibratedMixin, BaseXCClassifier):
             if start is None:
                 self._coordinates = data.coordinates(self)
             data, before = data.inside(self._coordinates), self._columns
-            data = data._replace(rows=self._take_in_columns(data.rows, cold=start is None))
+            of_rows = data.rows.features, data.rows.shape[1]
+            data = data.narrowed(self._keep_columns(*of_rows, start is None, data.rows.dense))
             if start is not None and before is not None:
                 start = start.in_columns(before, self._columns)
             weight, mean_weight = take_in(self, *data.measures())

@@ -31,7 +31,8 @@ def train_on_part(self, X, codes, sample_weight, first):
     if first:
         self._coordinates = data.coordinates(self)
     data, before = data.inside(self._coordinates), mean_weight_of(self._seen)
-    data = data._replace(rows=self._take_in_columns(data.rows, first))
+    of_rows = data.rows.features, data.rows.shape[1]
+    data = data.narrowed(self._keep_columns(*of_rows, first, data.rows.dense))
     start = start and self._saved
     weight, mean_weight = take_in(self, *data.measures())
     if start is not None and before not in (0, mean_weight):

@@ -158,7 +158,8 @@ def add_labels(self, X, Y_new, sample_weight=None, names=None, label_features=No
             names = label_names(Y_new)
         rows, Y_new, sample_weight = validate_more(self, X, Y_new, sample_weight)
         n_new = Y_new.shape[1] if Y_new.ndim == 2 else 1
-        n_columns = n_columns_to_pay(self, rows, first=True)
+        indices = None if rows.dense else rows.indices
+        n_columns = n_columns_to_pay(self, indices, rows.shape[1], first=True)
         self._require_size(len(self.classes_) + n_new, n_columns)
         before, was_sparse = columns_of(self), sparse.issparse(self.coef_)
         self._encoding, places, Y = encode_added(self._encoding, Y_new, names, grades_of(self))

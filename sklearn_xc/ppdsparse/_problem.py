@@ -128,8 +128,8 @@ class OneVsRestProblem(NamedTuple):
         rows = rows.compact()
         columns = _used_of(rows, texts)
         if columns is not None:
-            rows = columns.narrow(rows, empty)
-            texts = texts._replace(rows=columns.narrow(texts.rows)) if texts.n else texts
+            rows = rows.narrowed(columns, empty)
+            texts = texts._replace(rows=texts.rows.narrowed(columns)) if texts.n else texts
         with single_threaded_blas():  # its threads cost more than such small products
             penalties = penalties_of(model.l1, model.l2, rows, sample_weight, empty)
         if texts.n:

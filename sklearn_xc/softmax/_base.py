@@ -97,13 +97,11 @@ class BaseSoftmaxClassifier(KeepsUsedColumns, SoftmaxProbabilities, BaseXCClassi
             W, b = np.concatenate([-W, W]) / 2, np.concatenate([-b, b]) / 2
         return np.array(W, dtype=np.float32, order="C"), np.array(b, dtype=np.float32)
 
-    def _in_used_columns(self, rows, start):
-        """Return the rows of a fit, and weights to start from, by the columns that are kept."""
-        before = self._columns
-        rows = self._take_in_columns(rows, cold=start is None)
-        if start is not None and before is not None:
-            start = moved(start[0], before, self._columns, axis=1), start[1]
-        return rows, start
+    def _moved_start(self, start, before):
+        """Return weights to start from, of the columns `before`, by those that are kept now."""
+        if start is None or before is None:
+            return start
+        return moved(start[0], before, self._columns, axis=1), start[1]
 
     def _place_classes(self, places):
         waiting = take_back(self, tables_of, put_back)

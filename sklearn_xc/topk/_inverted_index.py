@@ -237,7 +237,7 @@ class InvertedIndex:
 
     def _narrow(self, rows):
         """Return a block of rows by the features that lists are of."""
-        return rows if self.columns is None else self.columns.narrow(rows)
+        return rows.narrowed(self.columns)
 
     def _scratch(self, n_threads):
         """Return the intercepts once for each thread, no two of them on one cache line."""

@@ -7,9 +7,6 @@ is kept of these alone, by their numbers among them.
 import numpy as np
 from scipy import sparse
 
-from .._kernels.common import _sparse_rows as kernel
-from ._rows import Rows
-
 WIDE = 2**16  # columns, below which those that are not used cost little
 FEW = 1 / 16  # of them, above which all are kept
 
@@ -28,6 +25,10 @@ class ColumnMap:
     ----------
     columns : ndarray of int32 (n_used,)
     n_columns : int
+    words : ndarray of uint64 (n_words,)
+        Bit c % 64 of word c // 64 says whether column c is one of these.
+    before : ndarray of int32 (n_words,)
+        How many of these come before the columns of each word.
 
     Notes
     -----
@@ -39,32 +40,12 @@ class ColumnMap:
         self.columns, self.n_columns = columns.astype(np.int32), n_columns
         is_used = np.zeros(-(-n_columns // 64) * 64, dtype=bool)
         is_used[columns] = True
-        self._words = np.packbits(is_used, bitorder="little").view("<u8").astype(np.uint64)
-        counts = np.bincount(self.columns >> 6, minlength=len(self._words))
-        self._before = (np.cumsum(counts) - counts).astype(np.int32)
+        self.words = np.packbits(is_used, bitorder="little").view("<u8").astype(np.uint64)
+        counts = np.bincount(self.columns >> 6, minlength=len(self.words))
+        self.before = (np.cumsum(counts) - counts).astype(np.int32)
 
     def __len__(self):
         return len(self.columns)
-
-    def narrow(self, rows: Rows, empty=np.empty) -> Rows:
-        """Return rows, or a block of rows, by the numbers of these columns, without the others."""
-        shape = rows.shape[0], len(self)
-        if rows.dense:
-            X = rows.data[rows.indptr[0] : rows.indptr[-1]].reshape(rows.shape)[:, self.columns]
-            return Rows(
-                np.arange(shape[0] + 1, dtype=np.int64) * len(self),
-                np.arange(len(self), dtype=np.int32),
-                np.ascontiguousarray(X).ravel(),
-                True,
-                shape,
-                self.columns,
-            )
-        n_entries = int(rows.indptr[-1] - rows.indptr[0])
-        indptr = np.empty(shape[0] + 1, dtype=np.int64)
-        indices, data = empty(n_entries, np.int32), empty(n_entries, np.float32)
-        kernel.narrow(*rows[:3], self._words, self._before, indptr, indices, data)
-        indices, data = indices[: indptr[-1]], data[: indptr[-1]]
-        return Rows(indptr, indices, data, False, shape, self.columns)
 
     def narrow_csr(self, csr):
         """Return a CSR whose entries are all in these columns by their numbers; shares values."""

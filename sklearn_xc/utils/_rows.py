@@ -144,6 +144,30 @@ class Rows(NamedTuple):
         list(in_threads(reorder, parts, n_threads=len(parts)))
         return Rows(indptr, indices, data, False, (len(samples), self.shape[1]))
 
+    def narrowed(self, columns, empty=np.empty):
+        """Return rows, or a block, by the numbers of the columns of a `ColumnMap`, without others.
+
+        None for all columns.
+        """
+        if columns is None:
+            return self
+        shape = self.shape[0], len(columns)
+        if self.dense:
+            X = self.data[self.indptr[0] : self.indptr[-1]].reshape(self.shape)
+            some = _of_dense(np.ascontiguousarray(X[:, columns.columns]))
+            return some._replace(names=columns.columns)
+        n_entries, indptr = int(self.indptr[-1] - self.indptr[0]), np.empty_like(self.indptr)
+        indices, data = empty(n_entries, np.int32), empty(n_entries, np.float32)
+        kernel.narrow(*self[:3], columns.words, columns.before, indptr, indices, data)
+        indices, data = indices[: indptr[-1]], data[: indptr[-1]]
+        return Rows(indptr, indices, data, False, shape, columns.columns)
+
+    def features(self):
+        """Return the numbers of features that have entries; some more than once."""
+        if self.dense:
+            return np.flatnonzero((self.matrix() != 0).any(axis=0))
+        return self.indices
+
     def above(self, threshold, empty=np.empty):
         """Return the rows without their entries of magnitude up to `threshold`, always sparse."""
         if self.dense:

@@ -26,7 +26,7 @@ def test_rows_by_the_numbers_of_some_columns_are_those_columns(dense):
     X, used = wide_rows()
     some = used[::3]
     given = normalise(X.toarray()) if dense else X
-    found = ColumnMap(some, X.shape[1]).narrow(as_rows(given)).matrix()
+    found = as_rows(given).narrowed(ColumnMap(some, X.shape[1])).matrix()
     found = found if dense else found.toarray()
     assert np.array_equal(found, X[:, some].toarray())
 
@@ -34,7 +34,7 @@ def test_rows_by_the_numbers_of_some_columns_are_those_columns(dense):
 def test_a_block_of_rows_is_narrowed_alone():
     X, used = wide_rows()
     block = as_rows(X).block(7, 21)
-    found = ColumnMap(used, X.shape[1]).narrow(block).matrix()
+    found = block.narrowed(ColumnMap(used, X.shape[1])).matrix()
     assert np.array_equal(found.toarray(), X[7:21][:, used].toarray())
 
 
