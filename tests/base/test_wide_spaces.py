@@ -197,10 +197,10 @@ def test_rows_that_come_again_are_known_where_columns_have_other_numbers(made):
     Xs, ys, _ = parts()
     model = made().partial_fit(Xs[3], ys[3], classes=np.arange(N_CLASSES))
     model.partial_fit(Xs[5], ys[5])  # with columns between those of before
-    seen = model._stream.seen if hasattr(model, "_stream") else model._seen
+    seen = (model._stream if hasattr(model, "_stream") else model._state).seen
     n_rows = seen.n_rows
     model.partial_fit(Xs[3], ys[3])
-    seen = model._stream.seen if hasattr(model, "_stream") else model._seen
+    seen = (model._stream if hasattr(model, "_stream") else model._state).seen
     assert seen.n_rows == n_rows
 
 
