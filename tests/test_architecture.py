@@ -27,6 +27,7 @@ METHODS = {
 PROGRAMS = {"cli", "serve", "__main__"}  # at the top: they import what they need, nobody them
 ARROWS = python_arrows()
 KERNEL_ARROWS = kernel_arrows()
+CONSTANT = re.compile(r"^ *(?:cdef \w+ )?([A-Z][A-Z_0-9]+) = ([^#\n]+)", re.MULTILINE)
 
 
 def test_methods_are_found():
@@ -90,6 +91,21 @@ def test_one_kernel_file_knows_one_loss_of_ppdsparse_from_another():
     files = (PACKAGE / "_kernels" / "ppdsparse").iterdir()
     sources = [path for path in files if path.suffix in {".pyx", ".pxd", ".h"}]
     assert [path.name for path in sources if "hinge" in path.read_text()] == ["_losses.pxd"]
+
+
+def test_constants_of_one_name_have_one_value_in_the_kernels_of_ppdsparse():
+    values = {}
+    for path in (PACKAGE / "_kernels" / "ppdsparse").glob("*.p[yx]*"):
+        for name, value in CONSTANT.findall(path.read_text()):
+            values.setdefault(name, set()).add(value.strip())
+    assert len(values) > 40
+    assert {name: found for name, found in values.items() if len(found) > 1} == {}
+
+
+def test_the_page_of_the_ppdsparse_solver_names_all_its_kernels():
+    page = (PACKAGE.parent / "doc/development/ppdsparse_solver.rst").read_text()
+    kernels = {path.stem for path in (PACKAGE / "_kernels" / "ppdsparse").glob("*.pyx")}
+    assert kernels - set(re.findall(r"``(_\w+)``", page)) == set()
 
 
 def test_rooms_mirror_one_another():

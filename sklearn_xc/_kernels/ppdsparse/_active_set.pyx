@@ -1,8 +1,10 @@
 """One class between searches: its active set, dual variables, weights and objective values.
 
 With S the soft threshold at l1, the primal variables follow from the dual ones (PPDSparse,
-equation 7): v = sum_i a_i y_i x_i, w = S(v) / l2, and the intercept is that of a constant feature.
-Whichever search finds violators, the active set, its dual objective and its start are these.
+equation 10): v = sum_i a_i y_i x_i and w = S(v) / l2; the intercept is the weight of a constant
+feature that S passes by.  Between two descents v of a lane is that of its dual variables, up to
+rounding, and every sample that is not in its active set has a dual variable of zero.  The start of
+a class, its active set and its dual objective are these, whichever search finds violators.
 """
 
 from libc.math cimport ceil, fabs
@@ -71,7 +73,7 @@ cdef inline double hold_of(double weight) noexcept nogil:
 cdef inline float inverse_curvature_of(
     float weight, float squared_norm, double hold, const Settings *settings
 ) noexcept nogil:
-    """Return 1 / H of a sample (equation 9); very large for one that nothing curves."""
+    """Return 1 / H of a sample (see `_dual_descent`); very large where nothing curves."""
     cdef float curvature = squared_norm / settings.l2 + inverse_of(&settings.loss, weight)
     if settings.intercept:
         curvature += <float>(1 / (settings.l2 + hold))
@@ -309,7 +311,7 @@ cdef void publish_weights(
 cdef dispatched add_in_float64(
     double *out, const float **x, const double *factors, Py_ssize_t d
 ) noexcept nogil:
-    """out += sum_r factors[r] x[r] over BATCH rows, one after the other, in one pass."""
+    """Add sum_r factors[r] x[r] to `out` over BATCH rows, one after the other, in one pass."""
     cdef Py_ssize_t j
     cdef const float *x0 = x[0]
     cdef const float *x1 = x[1]
@@ -344,7 +346,7 @@ cdef void add_dense_rows(Workspace work, Py_ssize_t c, Problem problem) noexcept
 cdef double dual_value(
     Workspace work, Py_ssize_t c, const Settings *settings, Problem problem
 ) noexcept nogil:
-    """Return sum_i a_i - ||S(v)||^2 / (2 l2), less what the loss takes from each (equation 6).
+    """Return sum_i a_i - |S(v)|^2 / (2 l2), less what the loss takes from each (equation 10).
 
     v is summed afresh in float64; `refresh_v` can put it in the place of the float32 sum that the
     descent keeps, which small steps let drift away from the dual variables.
@@ -374,7 +376,7 @@ cdef double dual_value(
     if X.dense:
         add_dense_rows(work, c, problem)
     lane.n_visits += n_members
-    lane.fresh_bias = bias if lane.compact else <double><float>bias
+    lane.fresh_bias = bias
     if settings.intercept:
         squares += bias * bias / (2 * settings.l2)
     for q in range(lane.n_touched):
@@ -466,7 +468,7 @@ cdef class Duals:
 # Random sparsification of a weight vector (PPDSparse, Algorithm 3).
 
 cdef Py_ssize_t n_draws(double l1_norm, double delta) noexcept nogil:
-    """R = ceil(2 ||w||_1^2 / delta^2) of Theorem 4.1, capped where it stops being a saving."""
+    """Return R = ceil(2 |w|_1^2 / delta^2) of Theorem 4.1, or less where it is no saving."""
     cdef double draws = ceil(2.0 * (l1_norm / delta) * (l1_norm / delta))
     return <Py_ssize_t>draws if draws < 2.0**31 else <Py_ssize_t>1 << 31
 
@@ -479,7 +481,7 @@ cdef void sparsify_weights(
     double *cumulative,  # scratch (n,)
     float *out,  # OUT (n,)
 ) noexcept nogil:
-    """E[out] = weights and at most `draws` of its entries are not zero."""
+    """Draw `out` with E[out] = weights, of which at most `draws` entries are not zero."""
     cdef double total = 0.0, target
     cdef Py_ssize_t j, low, high, middle, _
     for j in range(n):
@@ -502,7 +504,7 @@ cdef void sparsify_weights(
 
 
 def sparsify(const float[::1] weights, double delta, uint64_t seed):
-    """Algorithm 3 on one vector; returns the sparsified copy and the number of draws R."""
+    """Run Algorithm 3 on one vector; returns the sparsified copy and the number of draws R."""
     cdef double[::1] cumulative = np.empty(weights.shape[0])
     out = np.zeros(weights.shape[0], dtype=np.float32)
     cdef float[::1] out_view = out

@@ -46,14 +46,14 @@ cdef enum:
 
 
 cdef inline bint divides(float scale) noexcept nogil:
-    """Whether quotients by a scale come out right."""
+    """Return whether quotients by a scale come out right."""
     return scale > <float>1e-30
 
 
 cdef inline void bound_errors(
     double length, double lost, float *of_error, float *of_length
 ) noexcept nogil:
-    """OUT what an error and a length of a row can do to its score, by the weights' |w| and |f|."""
+    """Write what an error and a length of a row do to its score, by the weights' |w|, |f|."""
     of_error[0] = <float>((1 + ROUNDING) * length)
     of_length[0] = <float>((1 + ROUNDING) * lost + ROUNDING * (length + lost))
 

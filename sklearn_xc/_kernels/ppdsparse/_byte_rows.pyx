@@ -47,7 +47,7 @@ cdef class ByteRows:
 
 
 cdef dispatched find_scale(const float *x, Py_ssize_t n, float *scale) noexcept nogil:
-    """OUT the largest |x_j| in units of LARGEST, or 0 if that is none to divide by."""
+    """Write the largest |x_j| in units of LARGEST, or 0 if that is none to divide by."""
     cdef float part[LANES]
     cdef float a
     cdef Py_ssize_t e, j, c
@@ -75,7 +75,7 @@ cdef inline double square_left(float x, float scale, uint8_t value) noexcept nog
 cdef dispatched round_entries(
     const float *x, Py_ssize_t n, float scale, uint8_t *values, double *lost, double *kept
 ) noexcept nogil:
-    """Write q, and OUT |x - s q|^2 and |q|^2."""
+    """Write q, and |x - s q|^2 and |q|^2."""
     cdef double part[LANES]
     cdef int32_t whole, squares = 0  # at most 2^17 of them, 127^2 each
     cdef Py_ssize_t e, j, c

@@ -13,7 +13,7 @@ cdef enum:
 
 
 cdef inline bint is_early(const Lane *lane, const Settings *settings) noexcept nogil:
-    """Whether a search is one of the first of a class that is new."""
+    """Return whether a search is one of the first of a class that is new."""
     return lane.fresh and lane.n_iter <= FIRST_SEARCHES and lane.n_iter < settings.max_iter
 
 

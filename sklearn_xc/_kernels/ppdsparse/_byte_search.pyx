@@ -26,13 +26,11 @@ from sklearn_xc._kernels.ppdsparse._listed_rows cimport error_of, find_primal, l
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._types cimport IDLE, LANES, Lane, Settings
 from sklearn_xc._kernels.ppdsparse._violator_search cimport (
-    add_candidate, finish_search, prepare_search,
+    ONE_IN, STRETCH, add_candidate, finish_search, prepare_search,
 )
 
 cdef enum:
-    STRETCH = 512  # rows between which thresholds rise; a search for new classes reads
-    ONE_IN = 8  # one stretch in eight
-    EARLY_ONE_IN = 2  # and one in two, of MANY_ROWS where no other class is searched for
+    EARLY_ONE_IN = 2  # of stretches, of MANY_ROWS where only new classes are searched for
     # The longest list: so many times as many rows as are selected, or a part of all rows.
     TIMES_SELECTED = 16
     PART = 64
@@ -51,7 +49,7 @@ cdef struct Sizes:  # of the weights of sixteen classes, |w|^2, and of what roun
 cdef dispatched scales_of_weights(
     const float *weights, Py_ssize_t d, float *scale  # OUT (LANES,)
 ) noexcept nogil:
-    """Scales in which no weight as a byte, and no sum that is kept in 16 bits, gets too large."""
+    """Find scales in which no weight as a byte, and no sum kept in 16 bits, gets too large."""
     cdef Py_ssize_t j, c, half
     cdef float above[2][LANES]
     cdef float below[2][LANES]
@@ -109,7 +107,7 @@ cdef void set_weights(
     int8_t *values,  # OUT
     ByteWeights *rounded,  # OUT
 ) noexcept nogil:
-    """The weights of all lanes as bytes, and thresholds that every row with a loss exceeds."""
+    """Round the weights of all lanes to bytes; every row with a loss exceeds the thresholds."""
     cdef Py_ssize_t c
     cdef Sizes sizes
     scales_of_weights(weights, d, rounded.scale)
@@ -188,7 +186,7 @@ cdef void take_hits(
 cdef Py_ssize_t part_of_rows(
     Workspace work, const Settings *settings, Py_ssize_t n, bint warm_up
 ) noexcept nogil:
-    """One stretch in how many a search reads."""
+    """Return one stretch in how many a search reads."""
     cdef Py_ssize_t c
     cdef const Lane *lane
     if warm_up:
@@ -212,7 +210,7 @@ cdef int search_bytes(
     const int32_t[::1] stop,
     double *operations,
 ) except -1 nogil:
-    """A search of all rows, or of a part of them where it warms up or all classes are new.
+    """Search all rows, or a part of them where it warms up or all classes are new.
 
     Lanes that are `whole` afterwards have the loss of all rows.
     """
@@ -279,7 +277,7 @@ def rows_in_reach(
     const uint16_t[::1] member,
     int widest=WIDEST,
 ):
-    """What a search by bytes makes of rows, for tests and timing.
+    """Return what a search by bytes makes of rows, for tests and timing.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ from sklearn_xc._kernels.ppdsparse._types cimport soft_threshold
 cdef inline float root_of(
     const float *u, int64_t m, double slope, double offset, double share, double low
 ) noexcept nogil:
-    """The t at which slope * sum max(0, u - t) - offset = share * t, from a t that is below it.
+    """Find the t at which slope * sum max(0, u - t) - offset = share * t, from a t below it.
 
     Newton's method: the left side less the right one is convex and falls.
     """
@@ -42,7 +42,7 @@ cdef inline float root_of(
 cdef inline float threshold_of(
     const float *u, int64_t m, double slope, double offset, double most
 ) noexcept nogil:
-    """The t with which max(0, u - t) maximises the dual over one sample.
+    """Find the t with which max(0, u - t) maximises the dual over one sample.
 
     It is slope * sum max(0, u - t) - offset, or larger where the sum would exceed `most`.
     """
@@ -58,7 +58,7 @@ cdef inline float threshold_of(
 cdef tuple pairs_by_class(
     const int64_t[::1] starts, const int32_t[::1] classes, Py_ssize_t n_classes
 ):
-    """The pairs of each class, one class after the other, and their samples."""
+    """List the pairs of each class, one class after the other, and their samples."""
     firsts = np.append(0, np.cumsum(np.bincount(classes, minlength=n_classes)))
     cdef int64_t[::1] next_of = firsts.astype(np.int64)
     cdef int64_t[::1] pairs = np.empty(classes.shape[0], dtype=np.int64)
@@ -166,7 +166,7 @@ cdef class ClassComparison:
         self.v_constant = np.zeros(n_classes, dtype=np.float32)
 
     def _sum_up(self):
-        """v of the dual variables."""
+        """Sum v of the dual variables."""
         cdef int64_t i, pair
         with nogil:
             for i in range(self.squares.shape[0]):
@@ -186,7 +186,7 @@ cdef class ClassComparison:
             self.v_constant[self.classes[pair]] += signed_by
 
     cdef float product(self, int64_t i, int64_t pair) noexcept nogil:
-        """The score of a pair's class, times l2."""
+        """Return the score of a pair's class, times l2."""
         cdef int64_t n = self.indptr[i + 1] - self.indptr[i]
         cdef int64_t at = self.place_starts[i] + (pair - self.starts[i]) * n
         cdef int64_t first = self.firsts[self.classes[pair]], e
@@ -244,7 +244,7 @@ cdef class ClassComparison:
                     interrupted(stop, &operations)
 
     def weights(self):
-        """W as CSR arrays, features of a class in no order, and the intercepts.
+        """Return W as CSR arrays, features of a class in no order, and the intercepts.
 
         Returns
         -------
@@ -264,7 +264,7 @@ def renewed_pairs(
     const float[::1] alpha,
     const int32_t[::1] found,
 ):
-    """The pairs of each sample whose dual variable is not zero, and those that were found.
+    """Return the pairs of each sample whose dual variable is not zero, and those that were found.
 
     Parameters
     ----------
@@ -330,7 +330,7 @@ cdef inline Py_ssize_t end_of(Py_ssize_t block, Py_ssize_t n) noexcept nogil:
 cdef dispatched count_above(
     const float *scores, Py_ssize_t n, float lowest, int32_t *counts
 ) noexcept nogil:
-    """How many of each SCORES_TOGETHER scores are above a number."""
+    """Count how many of each SCORES_TOGETHER scores are above a number."""
     cdef Py_ssize_t block, k
     cdef int32_t count
     for block in range((n - 1) // SCORES_TOGETHER + 1):
@@ -343,7 +343,7 @@ cdef dispatched count_above(
 cdef Py_ssize_t collect(
     float *scores, Py_ssize_t n_classes, int32_t own, float lowest, int32_t *counts, int32_t *which
 ) noexcept nogil:
-    """Which classes but the own one are above a number; their scores come first."""
+    """List the classes but the own one above a number; their scores come first."""
     cdef Py_ssize_t block, k, n = 0
     scores[own] = lowest
     count_above(scores, n_classes, lowest, counts)
@@ -367,7 +367,7 @@ cdef void select(
     Py_ssize_t most,
     float *best,
 ) noexcept nogil:
-    """The largest scores of new classes above a limit, of equal ones the first; -1 ends them."""
+    """Select the largest scores of new classes above a limit, of equals the first; -1 ends."""
     cdef Py_ssize_t i, at, n_best = 0
     for i in range(n):
         if known[which[i]] or scores[i] <= limit:
@@ -397,7 +397,7 @@ cdef inline void mark(
 cdef double loss_of(
     float *scores, Py_ssize_t n, float lowest, double cost, float *limit_to
 ) noexcept nogil:
-    """The loss of one sample; its scores become violations times the cost.
+    """Return the loss of one sample; its scores become violations times the cost.
 
     Classes whose violation is above `limit_to` have a part in the loss.
     """

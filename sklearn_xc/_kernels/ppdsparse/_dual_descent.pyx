@@ -1,7 +1,8 @@
 """Randomised dual coordinate descent on the active set of one class (PPDSparse, Algorithm 2).
 
 Of one dual variable a, with g = y <w, x> - 1 + a inverse / C its gradient and H the curvature of
-the dual in it, the best value is a - g / H, clipped to the box [0, most] (equation 9).
+the dual in it, the best value is a - g / H, clipped to the box [0, most].  A
+step moves v, of which w is a function, at the features of one row (equation 13).
 
 Passes hold the intercept.  With a small l2 the dual all but asks for sum_i a_i y_i = 0: the
 intercept is that sum over l2, so that a step of any one variable throws it far, and the next steps
@@ -134,6 +135,7 @@ cdef inline void touch(Descent *d, Member *m) noexcept nogil:
 
 
 cdef dispatched visit_sparse(Descent *d, Pass *met) noexcept nogil:
+    """Visit samples one by one, reading and writing v at the features of each."""
     cdef Pass at = met[0]  # in registers
     cdef Py_ssize_t a
     cdef Member *m
@@ -179,8 +181,9 @@ cdef dispatched visit_dense(Descent *d, Pass *met) noexcept nogil:
 
 
 cdef double move_anchor(Lane *lane, const Settings *settings) noexcept nogil:
-    """Move it to the intercept of the last pass; returns, as a square, what that has against the
-    dual variables.
+    """Move the anchor to the intercept of the last pass.
+
+    Returns, as a square, what that intercept has against the dual variables.
     """
     cdef double pull
     if not settings.intercept:
@@ -232,8 +235,10 @@ cdef void copy_row(Row row, int32_t *places, float *values) noexcept nogil:
 
 
 cdef int lay_rows(Workspace work, Py_ssize_t c, Rows X, Descent *d) except -1 nogil:
-    """Lay out the rows of the active set: side by side, since they are visited several times in a
-    random order, or where they are in X if they are dense or many.
+    """Lay out the rows of the active set.
+
+    They are copied side by side, since a descent visits them several times in a random order; dense
+    rows, and those of a large active set, are left where they are in X.
     """
     cdef Py_ssize_t a, n = work.members[c].size(), size = 0, at = 0
     cdef bint copied
@@ -320,7 +325,6 @@ cdef int descend(
     cdef Lane *lane = &work.lanes[c]
     cdef Py_ssize_t n = work.members[c].size()
     cdef float limit = <float>1e30
-    cdef float enough
     cdef double pull
     cdef Descent d
     cdef Pass at
@@ -352,13 +356,9 @@ cdef int descend(
         else:
             visit_sparse(&d, &at)
         d.n_left = at.n_kept
-        if lane.compact:
-            lane.bias += at.sum
-        else:
-            lane.bias = <float>(<float>lane.bias + <float>at.sum)
+        lane.bias += at.sum
         pull = move_anchor(lane, settings)
-        enough = 0 if lane.compact else lane.precision
-        if at.worst <= enough and pull <= enough * enough:
+        if at.worst <= lane.precision and pull <= lane.precision * lane.precision:
             break
         if is_smooth(&settings.loss) and (
             at.squares * settings.loss.steepness + pull <= share * settings.tol * total_of(&d, n)

@@ -14,7 +14,7 @@ cdef void return_to_lowest(Workspace work, Py_ssize_t c) noexcept nogil
 cdef inline float error_of(
     float of_error, float of_length, const BytePointers *rows, int32_t i
 ) noexcept nogil:
-    """The most that rounding can have taken from a score."""
+    """Return the most that rounding can have taken from a score."""
     return of_error * rows.error[i] + of_length * rows.length[i]
 
 

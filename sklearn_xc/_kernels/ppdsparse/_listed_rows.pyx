@@ -53,7 +53,7 @@ cdef dispatched slope_of_losses(
     const Loss *loss,
     double *total,
 ) noexcept nogil:
-    """OUT the derivative of the losses by the drop of the intercept.
+    """Write the derivative of the losses by the drop of the intercept.
 
     Costs of negatives are given below zero: their margins 1 + z fall with the intercept, the
     margins 1 - z of positives rise.
@@ -89,7 +89,7 @@ cdef double losses(
 cdef inline double slope_at(
     Workspace work, Py_ssize_t n, double intercept, float drop, const Settings *settings
 ) noexcept nogil:
-    """The derivative of the objective by the drop of the intercept."""
+    """Return the derivative of the objective by the drop of the intercept."""
     cdef double of_losses
     slope_of_losses(&work.margins[0], &work.costs[0], n, drop, &settings.loss, &of_losses)
     return of_losses - settings.l2 * (intercept - drop)
@@ -98,7 +98,7 @@ cdef inline double slope_at(
 cdef float best_drop(
     Workspace work, Py_ssize_t c, Py_ssize_t n, float least, const Settings *settings
 ) noexcept nogil:
-    """By how much the intercept of the search is to drop, `least` or more.
+    """Find by how much the intercept of the search is to drop, `least` or more.
 
     The first n of `margins` and `costs` are of all rows that have a loss at the least, negatives
     with costs below zero.
@@ -125,7 +125,7 @@ cdef float best_drop(
 cdef double primal_with(
     Workspace work, Py_ssize_t c, Py_ssize_t n, float drop, const Settings *settings
 ) noexcept nogil:
-    """The objective of the weights of the search after a drop of its intercept."""
+    """Return the objective of the weights of the search after a drop of its intercept."""
     return primal_value(
         work, c, work.lanes[c].intercept - drop,
         losses(&work.margins[0], &work.costs[0], n, drop, &settings.loss), settings,
@@ -146,7 +146,7 @@ cdef void keep_lowest(Workspace work, Py_ssize_t c) noexcept nogil:
 
 
 cdef void return_to_lowest(Workspace work, Py_ssize_t c) noexcept nogil:
-    """The objective and the intercept of the class are those of the weights that are kept."""
+    """Give the class the objective and the intercept of the weights that are kept."""
     cdef Lane *lane = &work.lanes[c]
     lane.primal = lane.lowest_primal
     lane.intercept = lane.lowest_intercept
@@ -178,7 +178,7 @@ cdef struct Fine:  # the weights of a class in 16 bits, with the bounds of ByteW
 cdef Py_ssize_t longest_list(
     const Lane *lane, const Settings *settings, Py_ssize_t most, Py_ssize_t n
 ) noexcept nogil:
-    """So many rows, or more in late rounds; all in the last, whose gap is reported."""
+    """Return so many rows, or more in late rounds; all in the last, whose gap is reported."""
     if lane.n_iter >= settings.max_iter or lane.n_iter >= PATIENT + 30:
         return n
     if lane.n_iter > PATIENT:
@@ -187,7 +187,7 @@ cdef Py_ssize_t longest_list(
 
 
 cdef void load_weights(Workspace work, Py_ssize_t c, const Settings *settings) noexcept nogil:
-    """The weights of one lane, feature by feature, into `lane_weights`."""
+    """Write the weights of one lane, feature by feature, into `lane_weights`."""
     cdef Lane *lane = &work.lanes[c]
     cdef Py_ssize_t q
     for q in range(work.lane_weights.shape[0]):
@@ -199,7 +199,7 @@ cdef void load_weights(Workspace work, Py_ssize_t c, const Settings *settings) n
 
 
 cdef void load_fine(Workspace work, Py_ssize_t width, Fine *fine) noexcept nogil:
-    """`lane_weights` in 16 bits, or fewer where sums over so many features need more than 32."""
+    """Round `lane_weights` to 16 bits, or fewer where sums of so many features need over 32."""
     cdef Py_ssize_t j, d = work.lane_weights.shape[0]
     cdef float largest = 0, inverse, q, most = min(LARGEST_FINE, LARGEST_SUM // (256 * width))
     cdef double left, squares = 0, lost = 0
@@ -259,7 +259,7 @@ cdef inline void add_margin(
 cdef void refine_list(
     Workspace work, Py_ssize_t c, const Fine *fine, const BytePointers *rows
 ) noexcept nogil:
-    """The highest that scores of listed rows may be, by weights of 16 bits."""
+    """Find the highest that scores of listed rows may be, by weights of 16 bits."""
     cdef Lane *lane = &work.lanes[c]
     cdef Py_ssize_t q
     cdef int32_t i, total
@@ -288,7 +288,7 @@ cdef float shorten_by_drop(
     float lowest,  # a row may have a loss if its highest score is above it
     float least,  # drop, since other rows with a loss are listed only from there on
 ) noexcept nogil:
-    """How far the intercept is to drop by rounded scores; rows without a loss there leave.
+    """Find how far the intercept is to drop by rounded scores; rows without a loss there leave.
 
     The objective there is that of rounded scores too.
     """
@@ -316,7 +316,7 @@ cdef float shorten_by_drop(
 
 
 cdef inline bint far_from_end(const Lane *lane, const Settings *settings) noexcept nogil:
-    """Whether the next descent is not likely to close the gap, judged by rounded scores."""
+    """Return whether the next descent is not likely to close the gap, judged by rounded scores."""
     return (
         lane.primal - lane.dual > max(TIMES_TOL * settings.tol, ROUGH) * lane.primal
         and lane.n_iter < settings.max_iter
@@ -331,7 +331,7 @@ cdef void find_primal(
     const ByteWeights *rounded,
     float lowest,  # the threshold at the beginning of the search
 ) noexcept nogil:
-    """The objective, by the rows of the active set and of the list; violators stay listed.
+    """Find the objective by the rows of the active set and of the list; violators stay listed.
 
     Where the class is far from its end, it is left alone and the lane not `whole`.
     """

@@ -17,19 +17,19 @@ from sklearn_xc._kernels.ppdsparse._byte_rows cimport ByteRows
 cdef enum:
     BINS = 256  # of magnitudes
     # One entry in so many is large.  A tenth, a quarter, two or three cuts read about as much.
-    ONE_IN = 10
+    LARGE_ONE_IN = 10
     # Columns with less than this part of the rows cost little as they are.
     SHORT = 256
 
 
 cdef inline int bin_of(float magnitude, float scale) noexcept nogil:
-    """Of the histogram; safe where values are not finite."""
+    """Find the bins of the histogram; safe where values are not finite."""
     cdef float x = magnitude * scale
     return <int>x if x < BINS - 1 else BINS - 1
 
 
 cdef float cut_of(const float *values, Py_ssize_t n) noexcept nogil:
-    """A magnitude that at most one of ONE_IN entries exceeds, 0 where none would be left over."""
+    """Return a magnitude that at most one of LARGE_ONE_IN entries exceeds, 0 if none is left."""
     cdef Py_ssize_t e, above = 0
     cdef int64_t counts[BINS]
     cdef int b = BINS - 1
@@ -41,7 +41,7 @@ cdef float cut_of(const float *values, Py_ssize_t n) noexcept nogil:
         counts[e] = 0
     for e in range(n):
         counts[bin_of(fabsf(values[e]), scale)] += 1
-    while b > 0 and (above + counts[b]) * ONE_IN <= n:
+    while b > 0 and (above + counts[b]) * LARGE_ONE_IN <= n:
         above += counts[b]
         b -= 1
     for e in range(n):
@@ -97,7 +97,7 @@ def divide_columns(
     with nogil:
         for j in range(indptr.shape[0] - 1):
             n = indptr[j + 1] - indptr[j]
-            if n < ONE_IN or n * SHORT < n_rows:
+            if n < LARGE_ONE_IN or n * SHORT < n_rows:
                 continue
             to_rest[j] = cut_of(&values[indptr[j]], n)
             if to_rest[j] > 0:

@@ -1,4 +1,4 @@
-"""The search of columns: what a thread keeps for it, and its steps for the class of lane 0."""
+"""What a thread keeps for a search of columns, and its steps for the class of the first lane."""
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libcpp.vector cimport vector

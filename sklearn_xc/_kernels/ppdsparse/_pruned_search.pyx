@@ -51,7 +51,7 @@ cdef enum:
 cdef double ROUNDING = 6e-8  # relative error of a float32 operation, 2^-24
 
 cdef class ColumnScratch:
-    """What a thread searches columns with: O(N + D)."""
+    """Scratch memory of one thread for searches of columns: O(N + D)."""
 
     def __init__(self, Problem problem):
         n, d = problem.X.n_rows, problem.X.n_columns
@@ -161,7 +161,7 @@ cdef int publish_weights(
 
 
 cdef int add_lifting(ColumnScratch scratch, Problem problem, int32_t j, float w) except -1 nogil:
-    """The parts of a feature's column, if they can lift a row.
+    """Add the parts of a feature's column, if they can lift a row.
 
     A part is left out for its length, the longer by what it can lift the sooner.  The large entries
     come after all others, which are at least nine times as many and lift less.
@@ -198,7 +198,7 @@ cdef void withdraw_weights(ColumnScratch scratch) noexcept nogil:
 
 
 cdef int sort_features(ColumnScratch scratch) except -1 nogil:
-    """The parts of columns of smallest key first."""
+    """Sort the parts of columns, of smallest key first."""
     cdef Py_ssize_t q, n = scratch.lifting.size()
     cdef Keyed *keyed
     scratch.keyed.resize(n)  # far smaller than what they stand for
@@ -239,7 +239,7 @@ cdef Py_ssize_t split(ColumnScratch scratch, double slack, double *bound) except
 
 
 cdef double cost_from(ColumnScratch scratch, Py_ssize_t first) noexcept nogil:
-    """Entries of the parts of columns from `first` on."""
+    """Count the entries of the parts of columns from `first` on."""
     cdef Py_ssize_t q
     cdef double cost = 0
     for q in range(first, <Py_ssize_t>scratch.lifting.size()):
@@ -250,7 +250,7 @@ cdef double cost_from(ColumnScratch scratch, Py_ssize_t first) noexcept nogil:
 cdef void accumulate(
     Workspace work, ColumnScratch scratch, Problem problem, Py_ssize_t first, double limit
 ) noexcept nogil:
-    """Rows outside the active set whose lifting products from `first` on exceed `limit` in all.
+    """Find rows outside the active set whose lifting products from `first` on exceed `limit`.
 
     No such row is missed, whatever the rounding; their sums are in `candidate_scores`.
     """
@@ -283,7 +283,7 @@ cdef inline float lift_of(float product) noexcept nogil:
 cdef int64_t add_up(
     ColumnScratch scratch, Columns columns, Py_ssize_t first, Py_ssize_t low, Py_ssize_t high
 ) noexcept nogil:
-    """Lifting products of the rows [low, high) into `sums`; returns how many entries were read."""
+    """Add lifting products of the rows [low, high) to `sums`; returns the entries read."""
     cdef Py_ssize_t q, n = scratch.lifting.size()
     cdef int64_t at, end, n_entries = 0
     cdef int e
@@ -366,7 +366,7 @@ cdef void hits_among_all(
 cdef dispatched compare_sums(
     const float *sums, Py_ssize_t n, float least, uint8_t *any_hit
 ) noexcept nogil:
-    """Whether any of TOGETHER sums is above the limit; the last group may be shorter."""
+    """Note whether any of TOGETHER sums is above the limit; the last group may be shorter."""
     cdef Py_ssize_t at, i
     cdef int found
     for at in range(n // TOGETHER):
@@ -381,7 +381,7 @@ cdef dispatched compare_sums(
 cdef inline double score_of(
     Row row, const float *weights, const uint64_t *has_weight
 ) noexcept nogil:
-    """The exact score, of which only the entries with a weight are read: mostly a few."""
+    """Return the exact score, of which only the entries with a weight are read: mostly a few."""
     cdef int32_t found[ENTRIES_AT_ONCE]
     cdef int64_t e, f, n, start = 0
     cdef uint32_t j
@@ -406,7 +406,7 @@ cdef void score_hits(
     Problem problem,
     double threshold,
 ) noexcept nogil:
-    """Exact scores of the hits; those above the threshold stay, and their losses are summed."""
+    """Score the hits exactly; the ones above the threshold stay, and their losses are summed."""
     cdef Py_ssize_t h, n = work.lanes[0].n_candidates, kept = 0
     cdef Py_ssize_t scored = SCORED if problem.X.n_entries <= IN_CACHES else SCORED_FROM_MEMORY
     cdef double z
@@ -484,7 +484,7 @@ cdef void quick_search(
     double threshold,
     Py_ssize_t keep,
 ) noexcept nogil:
-    """Violators among the rows that the features from `first` on lift most; certifies nothing."""
+    """Find violators among rows that the features from `first` on lift most, not all."""
     accumulate(work, scratch, problem, first, 0.5 * threshold)
     keep_best(work, keep)
     score_hits(work, scratch, settings, problem, threshold)

@@ -55,13 +55,13 @@ cdef double PRECISION = 1
 
 
 cdef struct Round:  # what changes from round to round
-    double share  # of the gap allowed, see SHIFT_SHARE
-    double precision
+    double share  # of the gap allowed, which the shift of the intercept may take
+    double precision  # and the descent may leave
     bint first
 
 
 cdef bint worth_pruning(const Settings *settings, Problem problem) noexcept nogil:
-    """Whether the problem is one of those that pruned searches are for.
+    """Return whether the problem is one of those that pruned searches are for.
 
     The certificate needs an intercept to move, and the bound of what a move costs a smooth loss.
     Rows that are approximated, and small data, are for the lanes.
@@ -121,7 +121,7 @@ cdef inline Py_ssize_t n_random(Problem problem, Py_ssize_t n_positives) noexcep
 
 
 cdef double entries_to_start(Problem problem, int32_t label, DualsOf known) noexcept nogil:
-    """Of the rows that a class starts with, as often as they count."""
+    """Count entries of the rows that a class starts with, as often as they count."""
     cdef Py_ssize_t n = problem.positive_indptr[label + 1] - problem.positive_indptr[label]
     cdef Py_ssize_t n_others = known.n if known.n else n_similar(problem, n) + n_random(problem, n)
     cdef Py_ssize_t n_rows = n + n_others
@@ -282,12 +282,12 @@ cdef int descend_on_copies(
 
 
 cdef inline double search_in_lanes(Problem problem) noexcept nogil:
-    """Entries that a search in lanes reads for one of its sixteen classes."""
+    """Return how many entries a search in lanes reads for one of its sixteen classes."""
     return problem.X.n_entries / <double>LANES
 
 
 cdef double saved_by(ColumnScratch scratch, Problem problem, bint solved) noexcept nogil:
-    """What pruned searches of a class have cost less than lanes, in entries; negative if more.
+    """Return the entries that pruned searches of a class have saved, compared to lanes.
 
     A class that is not solved by them is still to be searched for in lanes.
     """

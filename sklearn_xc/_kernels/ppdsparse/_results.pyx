@@ -112,7 +112,7 @@ cdef int collect(
     Problem problem,
     vector[Candidate] &candidates,
 ) except -1 nogil:
-    """The weights of the lane into `packed`, and those that alone are small enough to go."""
+    """Write the weights of the lane into `packed`, and list the ones small enough to go alone."""
     cdef Lane *lane = &work.lanes[c]
     cdef const float *v = &work.saved[c, 0]
     cdef Py_ssize_t q
@@ -138,7 +138,7 @@ cdef int collect(
 cdef int prune_weights(
     Workspace work, Py_ssize_t c, const Settings *settings, Problem problem
 ) except -1 nogil:
-    """The weights of a lane that stay into `packed`, 0 for others; the gap of what stays.
+    """Write the weights of a lane that stay into `packed`, 0 for others, and take their gap.
 
     Where there are columns, the sum of |w_j x_ij| over dropped features is kept for each row,
     within the reading that `SHARE` allows; otherwise the sum of |w_j| max_i |x_ij| stands for

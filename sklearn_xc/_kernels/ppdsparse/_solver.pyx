@@ -38,15 +38,15 @@ cdef enum:
     PER_POSITIVE = 5
     FEW = 100
 
-# Of the tolerance, what a descent may leave of the gap on the active set: a search shows more.
-cdef double SHARE = 0.3
+# Of the tolerance, what a descent may leave of the gap on the active set: a search widens it.
+cdef double OF_TOLERANCE = 0.3
 
 
 cdef int descend_lane(
     Workspace work, Py_ssize_t c, const Settings *settings, int n_passes, Problem problem
 ) except -1 nogil:
-    """Algorithm 1, steps 3 and 4."""
-    descend(work, c, settings, problem, n_passes, SHARE)
+    """Descend, and drop negatives that do not count (Algorithm 1, steps 3 and 4)."""
+    descend(work, c, settings, problem, n_passes, OF_TOLERANCE)
     drop_idle_negatives(work, c)
     work.lanes[c].dual_known = False
     return 0
@@ -55,7 +55,7 @@ cdef int descend_lane(
 cdef bint sum_dual(
     Workspace work, Py_ssize_t c, const Settings *settings, Problem problem
 ) noexcept nogil:
-    """The dual objective; says whether it was not known, so that `refresh_v` may follow."""
+    """Sum the dual objective unless it is known; says so, since `refresh_v` may follow."""
     cdef Lane *lane = &work.lanes[c]
     if lane.dual_known:
         return False
@@ -119,7 +119,7 @@ cdef int warm_up(
     const int32_t[::1] stop,
     double *operations,
 ) except -1 nogil:
-    """The first violators of classes that are new in their lanes, among a part of the samples."""
+    """Find the first violators of classes that are new in their lanes, among some samples."""
     cdef Py_ssize_t c
     cdef bint any_new = False
     for c in range(LANES):
@@ -156,7 +156,7 @@ cdef int descend_lanes(
     const int32_t[::1] stop,
     double *operations,
 ) except -1 nogil:
-    """A descent in each lane, with which a class may be done."""
+    """Descend in each lane, with which a class may be done."""
     cdef double entries_per_row = problem.X.n_entries / max(1, problem.X.n_rows)
     cdef Py_ssize_t c
     cdef Lane *lane
@@ -197,7 +197,7 @@ cdef int finish_class(
 cdef void let_others_wait(
     Workspace work, const Settings *settings, Problem problem
 ) noexcept nogil:
-    """Where early searches need a part of the rows only, the classes that need all of them wait.
+    """Let classes that need a search of all rows wait while early searches need a part only.
 
     Classes start together and most of them end together.  For the others one search of all rows
     serves when the new ones need it too.
@@ -445,7 +445,7 @@ cdef int solve_in_lanes(
 
 
 def scores_in_lanes(const float[:, ::1] X, const float[:, ::1] weights, const float[::1] bias):
-    """Scores of dense rows for sixteen classes as a search computes them, for tests and timing.
+    """Return scores of dense rows for sixteen classes as a search has them, for tests and timing.
 
     Parameters
     ----------

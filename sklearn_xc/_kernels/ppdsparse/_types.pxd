@@ -83,5 +83,5 @@ cdef extern from "ppdsparse/_thresholded.h" nogil:
 
 
 cdef inline Py_ssize_t padded(Py_ssize_t n) noexcept nogil:
-    """Entries of a copied row, filled up so that `thresholded_dot` has whole vectors only."""
+    """Return the length of a copied row, filled up to whole vectors of `thresholded_dot`."""
     return (n + VECTOR - 1) & ~<Py_ssize_t>(VECTOR - 1)

@@ -4,6 +4,10 @@ from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace
 from sklearn_xc._kernels.ppdsparse._problem cimport Matrix, Problem
 from sklearn_xc._kernels.ppdsparse._types cimport Lane, Settings
 
+cdef enum:
+    STRETCH = 512  # rows between which thresholds rise; of them a search for new classes reads
+    ONE_IN = 8  # one stretch in eight
+
 
 cdef Py_ssize_t best_of(
     int32_t *rows, float *scores, Py_ssize_t n, Py_ssize_t keep

@@ -27,7 +27,7 @@ cdef enum:
 
 
 cdef dispatched range_of(const float *scores, Py_ssize_t n, float *low, float *high) noexcept nogil:
-    """OUT the lowest and the highest of at least one score."""
+    """Write the lowest and the highest of at least one score."""
     cdef Py_ssize_t q, c
     cdef float lows[TOGETHER]
     cdef float highs[TOGETHER]
@@ -50,7 +50,7 @@ cdef dispatched range_of(const float *scores, Py_ssize_t n, float *low, float *h
 cdef dispatched bins_of(
     const float *scores, Py_ssize_t n, float low, float scale, uint8_t *bins
 ) noexcept nogil:
-    """Of the histogram; safe where scores are not finite."""
+    """Find the bins of the histogram; safe where scores are not finite."""
     cdef Py_ssize_t q
     cdef float x
     for q in range(n):
@@ -105,11 +105,8 @@ cdef Py_ssize_t best_of(
 
 
 cdef enum:
-    GROUP = 64  # rows whose losses are summed in float32 before they go to a double
+    SUMMED = 64  # rows whose losses are summed in float32 before they go to a double
     LEAST_SELECTED = 100  # candidates a search
-    # The search for new classes reads one stretch of rows in eight.
-    STRETCH = 512
-    ONE_IN = 8
     QUAD = 4  # rows that are compared with the thresholds at once, since most have no violator
 
 cdef extern from "_simd.h" nogil:
@@ -191,7 +188,7 @@ cdef dispatched sum_losses(
     double *sums,  # OUT (LANES,), in units of `unit_of`
     uint8_t *hit,  # OUT: for each QUAD of rows whether any lane is above its threshold
 ) noexcept nogil:
-    """Losses of the rows taken as negatives, in the lanes of a vector."""
+    """Sum losses of the rows taken as negatives, in the lanes of a vector."""
     cdef Py_ssize_t i, c, group, quad, end
     cdef float part[LANES]
     cdef float highest[LANES]
@@ -199,10 +196,10 @@ cdef dispatched sum_losses(
     cdef Shape shape = shape_of(loss)
     for c in range(LANES):
         sums[c] = 0
-    for group in range((n + GROUP - 1) // GROUP):
+    for group in range((n + SUMMED - 1) // SUMMED):
         for c in range(LANES):
             part[c] = 0
-        for quad in range(group * (GROUP // QUAD), (group + 1) * (GROUP // QUAD)):
+        for quad in range(group * (SUMMED // QUAD), (group + 1) * (SUMMED // QUAD)):
             end = min(quad * QUAD + QUAD, n)
             for c in range(LANES):
                 highest[c] = FAR
@@ -233,7 +230,7 @@ cdef dispatched sum_losses(
 cdef void keep_best(
     Lane *lane, Py_ssize_t c, int32_t[:, ::1] candidates, float[:, ::1] scores
 ) noexcept nogil:
-    """The best kappa of the candidates that there are."""
+    """Keep the best kappa of the candidates that there are."""
     lane.n_candidates = best_of(
         &candidates[c, 0], &scores[c, 0], lane.n_candidates, lane.n_select
     )
@@ -273,7 +270,7 @@ cdef dispatched collect_candidates(
     int32_t[:, ::1] candidates,
     float[:, ::1] candidate_scores,
 ) noexcept nogil:
-    """The violators among rows that are not in the active set of the class already."""
+    """Collect the violators among rows that are not in the active set of the class already."""
     cdef Py_ssize_t i
     cdef unsigned int mask
     cdef int c
@@ -293,7 +290,7 @@ cdef dispatched collect_candidates(
 cdef void take_positives_out(
     Workspace work, const Settings *settings, Problem problem, Py_ssize_t low, Py_ssize_t high
 ) noexcept nogil:
-    """Positives have their own loss and are no candidates."""
+    """Sum the loss of positives, which are no candidates."""
     cdef Py_ssize_t i, c, at, end
     cdef double loss
     cdef Lane *lane
@@ -360,7 +357,7 @@ cdef void search_chunk(
 
 
 cdef void order_weights(Workspace work) noexcept nogil:
-    """For dense rows: the weights of the sixteen classes, feature by feature."""
+    """Write for dense rows the weights of the sixteen classes, feature by feature."""
     cdef Py_ssize_t j
     for j in range(work.ordered.shape[0]):
         memcpy(&work.ordered[j, 0], &work.weights[work.slot[j], 0], LANES * sizeof(float))
@@ -415,7 +412,7 @@ cdef int search(
     const int32_t[::1] stop,
     double *operations,
 ) except -1 nogil:
-    """One search over all samples for the classes in work; picks the cheaper way by counting."""
+    """Search all samples for the classes in work; picks the cheaper way by counting."""
     cdef Py_ssize_t c, chunk, u, n = X.n_rows, n_chunks = (n + CHUNK - 1) // CHUNK
     cdef double by_rows = X.n_entries, by_columns = 0
     if X.has_columns:
@@ -450,7 +447,7 @@ cdef int search_sample(
     const int32_t[::1] stop,
     double *operations,
 ) except -1 nogil:
-    """A search over every eighth stretch of rows, for classes that are new in their lanes.
+    """Search every eighth stretch of rows, for classes that are new in their lanes.
 
     It finds most of what a first search over all rows would, at an eighth of the cost.
     """
