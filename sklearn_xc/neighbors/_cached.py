@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import numpy as np
+
 
 class Cached:
     """A record whose fields are saved and copied, and what is made of them is not.
@@ -19,6 +21,11 @@ class Cached:
         if name not in made:
             made[name] = make()
         return made[name]
+
+    @property
+    def n_bytes(self):
+        """Return the bytes of the arrays."""
+        return sum(a.nbytes for a in vars(self).values() if isinstance(a, np.ndarray))
 
     def __getstate__(self):
         return vars(self).copy()

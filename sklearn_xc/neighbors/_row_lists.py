@@ -17,7 +17,7 @@ LEAST_ROWS = 8192  # of fewer, lists are as fast
 # Features that this share of the rows have get a bit a row beside their list, as many as take a
 # quarter of what lists take.
 LONG_SHARE, BITS_SHARE = 1 / 64, 1 / 4
-WORD = 64  # rows whose bits take 8 bytes, and 4 for their place
+ENTRY, WORD, WORD_BYTES = 8, 64, 12  # bytes of an entry; rows of a word, its bits and their place
 APART, FEW = 1 / 256, 1 / 16  # of the rows, those that have the largest shares
 
 
@@ -36,7 +36,9 @@ class RowLists(Cached):
 
     An entry takes 8 bytes. Only features that some row has are listed: a few rows among a million
     features take little. Features that many rows have are columns instead, with a number for each
-    row: these can be looked up, where a list has to be read from its beginning.
+    row: these can be looked up, where a list has to be read from its beginning. The first search
+    adds what it can look up besides: which rows are in a long list, by a bit for each, and how long
+    each row is in columns and long lists, which bounds what these can give to its score.
 
     Parameters
     ----------
@@ -94,12 +96,7 @@ class RowLists(Cached):
         """Return the lists with bits of the long ones and the shares of rows."""
         if self.n_rows < LEAST_ROWS:
             return self._plain_lists
-        n_words = -(-self.n_rows // WORD)
-        lengths = np.diff(self.starts)
-        n_long = int(BITS_SHARE * 8 * len(self.rows)) // (12 * n_words)
-        order = np.argsort(-lengths, kind="stable")[:n_long]
-        chosen = np.sort(order[lengths[order] >= LONG_SHARE * self.n_rows])
-        chosen = chosen[self.column_of[chosen] < 0]
+        n_words, chosen = -(-self.n_rows // WORD), self._long_lists()
         bits_of = np.full(len(self.features), -1, dtype=np.int32)
         bits_of[chosen] = np.arange(len(chosen))
         bits = np.zeros((len(chosen), n_words), dtype=np.uint64)
@@ -112,6 +109,22 @@ class RowLists(Cached):
         apart = tuple(rows.astype(np.int32) for rows in apart)
         lookups.set_apart(apart, levels / unit_of_shares())
         return lists
+
+    def _long_lists(self):
+        """Return the numbers of the lists that have bits, ascending."""
+        if self.n_rows < LEAST_ROWS:
+            return np.empty(0, dtype=np.int64)
+        lengths = np.diff(self.starts)
+        n_long = int(BITS_SHARE * ENTRY * len(self.rows)) // (WORD_BYTES * -(-self.n_rows // WORD))
+        order = np.argsort(-lengths, kind="stable")[:n_long]
+        return np.sort(order[lengths[order] >= max(1, LONG_SHARE * self.n_rows)])
+
+    @property
+    def n_bytes(self):
+        """Return the bytes of all arrays, with those that a search makes."""
+        made = len(self._long_lists()) * WORD_BYTES * -(-self.n_rows // WORD)
+        made += 2 * self.n_rows if self.n_rows >= LEAST_ROWS else 0
+        return made + super().n_bytes
 
     def with_columns(self) -> "RowLists":
         """Return the same with columns for the features that most rows have."""

@@ -67,8 +67,7 @@ class RowParts:
     @property
     def n_bytes(self):
         """Return the bytes of the arrays of all parts."""
-        arrays = [value for part in self.parts for value in vars(part).values()]
-        return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
+        return sum(part.n_bytes for part in self.parts)
 
     def in_form(self, rows: Rows) -> Rows:
         """Return rows in the form of these, sparse or dense, of unit length."""

@@ -4,13 +4,19 @@ The score of row r is ``sum_j q_j x_rj``. Rows are taken a block at a time, so t
 of a block stay in a near cache: a cursor of each of the query's lists adds the products of the
 block's rows, then the block is compared with the worst of the k best so far.
 
-A feature that many rows have is stored as a column, a number for each row. Products are added by
-falling ``|q_j|``. What the last terms, from m on, can still give is at most
-``U_m = sqrt(sum of q_j ** 2, j >= m)``, by Cauchy and Schwarz, as rows have length 1: if these are
-columns and ``U_m`` is below the worst score of the best, theta, they are looked up only for rows
-whose sum so far is above ``theta - U_m``. Every other row is below theta without a doubt, so the
-answer is exact, zeros and negative scores included. The order of the sum depends on the query
-alone: a row has the same score, to the last bit, wherever it stands.
+A feature that many rows have is stored as a column, a number for each row; one that fewer have, as
+a list with a bit for each row. What either gives to one row can be looked up. Products are added by
+falling ``|q_j|``. What the last terms, from m on, can still give to row r is at most
+``U_m = sqrt(sum of q_j ** 2, j >= m)`` times the length of r in features that can be looked up, its
+share, by Cauchy and Schwarz: if the last terms are such features, they are looked up, one after the
+other, only for rows whose sum so far is above theta less that, with theta the worst score of the
+best. Most rows have small shares; the few others are kept apart, and looked at by themselves. Every
+other row is below theta without a doubt, so the answer is exact, zeros and negative scores
+included. The order of the sum depends on the query alone: a row has the same score, to the last
+bit, wherever it stands.
+
+Theta is high from the first block on: a sample of a few thousand entries of the rarest features,
+completed by what can be looked up, gives a floor that k rows exceed.
 
 Lists may come from a mapped file that nobody has checked: a row number outside of its block ends
 the list.
