@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from _common import TOP
+
+from benchmarks._common import TOP
 
 ROWS = 1000  # that are asked at once where answers have a score for every label
 

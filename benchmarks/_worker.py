@@ -1,20 +1,20 @@
 """One system in a process of its own, perhaps in another environment.
 
-    python _worker.py measure SYSTEM DATA FOLDER REPEATS LONG SOME
+    python -m benchmarks._worker measure SYSTEM DATA FOLDER REPEATS LONG SOME
 
 writes FOLDER/result.json and FOLDER/labels.npz. The first fit is the warm-up of the timed ones
 and tells the peak memory; where it takes longer than LONG seconds it is itself the measurement.
 So is the first prediction.
 With SOME labels, other than 0, as many are drawn at random and trained once: only result.json.
 
-    python _worker.py turns WHAT SYSTEM DATA FOLDER
+    python -m benchmarks._worker turns WHAT SYSTEM DATA FOLDER
 
 fits; then it fits again, or predicts, for each line of its input, and answers by a line that begins
 with `ANSWER`: seconds of a fit or, where WHAT is "predictions", microseconds a row; where it is
 "processor", those of the processor with one thread. One that nobody has asked for tells that it is
 ready, and how many MB the saved model has.
 
-    python _worker.py best FOLDER SYSTEM
+    python -m benchmarks._worker best FOLDER SYSTEM
 
 reads X.npz, Y.npz and X_test.npz in FOLDER, and writes best.npy, the five best labels of test rows,
 and seconds.npy, wall and processor seconds of the fit.
@@ -27,10 +27,11 @@ import sys
 import time
 from pathlib import Path
 
-import _common
 import numpy as np
 import scipy.sparse as sp
-from _systems import SYSTEMS
+
+from benchmarks import _common
+from benchmarks._systems import SYSTEMS
 
 ANSWER = "it took:"
 WARM_UP = 2000  # rows before each turn, for a processor that has slept

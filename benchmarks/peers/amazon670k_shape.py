@@ -1,15 +1,15 @@
 """Training at the shape of Amazon-670K: 490,449 rows, 135,909 words, 670,091 labels.
 
-    python benchmarks/amazon670k_shape.py                       all systems; hours
-    python benchmarks/amazon670k_shape.py --systems ppdsparse_2
+    python -m benchmarks.peers.amazon670k_shape                       all systems; hours
+    python -m benchmarks.peers.amazon670k_shape --systems ppdsparse_2
 
 Generated data (`make_xc_classification(preset="amazon-670k")`), TF-IDF; 2,000 rows to test on.
 Systems as in run.py, each in a process of its own, two threads. Writes
 measurements/amazon670k_shape.md.
 """
 
-import _runner
-import run
+from benchmarks import _runner
+from benchmarks.peers import run
 
 DATA = "amazon670k_shape"
 NAMES = ["ppdsparse_2", "ppdsparse", "pecos_xr", "omikuji", "omikuji_wide"]

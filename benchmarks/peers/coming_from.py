@@ -1,15 +1,15 @@
 """The same task in scikit-learn, PECOS, napkinXC, omikuji and here, side by side.
 
-    python benchmarks/coming_from.py [--data bibtex ...] [--systems ppdsparse ovr_sgd ...]
+    python -m benchmarks.peers.coming_from [--data bibtex ...] [--systems ppdsparse ovr_sgd ...]
 
 The figures of the pages for those who come from another library. Systems, data and measures are
 those of run.py, everything with its defaults. Figures are kept in results/coming_from.json.
 """
 
-import _runner
-import run
-from _common import figure
-from _systems import SYSTEMS
+from benchmarks import _runner
+from benchmarks._common import figure
+from benchmarks._systems import SYSTEMS
+from benchmarks.peers import run
 
 PAGE = "coming_from"
 DATA_SETS = [*run.SMALL, "yso_finna_en_small"]

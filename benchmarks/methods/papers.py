@@ -1,7 +1,7 @@
 """The papers' tables again: their figures, and ours by their settings and by our defaults.
 
-    python benchmarks/papers.py [--part ppdsparse memoir ldgs augment_reduce implicit]
-    python benchmarks/papers.py --part augment_reduce --data bibtex --epochs 5     a quick try
+    python -m benchmarks.methods.papers [--part ppdsparse memoir ldgs augment_reduce implicit]
+    python -m benchmarks.methods.papers --part augment_reduce --data bibtex --epochs 5   a quick try
 
 PPDSparse's table 2; MEMOIR's table 3; the gradients of the LDGS paper and its sampled softmax;
 section 4.1 and tables 2 and 3 of Augment-and-Reduce; table 3 of the implicit SGD paper, with rates
@@ -11,12 +11,11 @@ measurements/papers.md.
 
 import time
 
-import _common
-import _runner
-import _softmax_data as data
 import numpy as np
 import scipy.sparse as sp
 
+from benchmarks import _common, _runner
+from benchmarks import _softmax_data as data
 from sklearn_xc import (
     AugmentReduceClassifier,
     ImplicitSoftmaxRegressor,

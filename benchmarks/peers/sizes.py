@@ -1,16 +1,15 @@
 """10^5 and 10^6 labels of real texts, 10^6 rows and more: one fit of each system.
 
-    python benchmarks/sizes.py [--data places lemmas] [--systems ppdsparse]
-    python benchmarks/sizes.py --share 0.01                           a quick try
+    python -m benchmarks.peers.sizes [--data places lemmas] [--systems ppdsparse]
+    python -m benchmarks.peers.sizes --share 0.01                           a quick try
 
 Systems as in run.py, each in a process of its own that may have 16 GB, two threads. Writes
 measurements/sizes.md.
 """
 
-import _common
-import _runner
-import run
-from _systems import SYSTEMS
+from benchmarks import _common, _runner
+from benchmarks._systems import SYSTEMS
+from benchmarks.peers import run
 
 NAMES = ["ppdsparse", "pecos_xr", "omikuji"]
 HEADER = ["labels drawn", "rows", "labels", "system", "wall s", "cpu s", "peak GB", "model GB"]

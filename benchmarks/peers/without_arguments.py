@@ -1,6 +1,6 @@
 """Estimators without arguments beside LogisticRegression() and LinearSVC(), on many data sets.
 
-    python benchmarks/without_arguments.py [--data iris_raw bibtex ...] [--systems memoir ...]
+    python -m benchmarks.peers.without_arguments [--data iris_raw bibtex ...] [--systems memoir ...]
 
 One class a sample. Everything runs with its defaults, only `random_state` is given, on one thread.
 The bars are those of `BARS`. Figures are kept in results/without_arguments.json; the page
@@ -11,11 +11,11 @@ import time
 import warnings
 from typing import NamedTuple
 
-import _runner
-import _softmax_data
 import numpy as np
-from _common import figure, table
-from _softmax_data import Rows, rows_of, subset
+
+from benchmarks import _runner, _softmax_data
+from benchmarks._common import figure, table
+from benchmarks._softmax_data import Rows, rows_of, subset
 
 PAGE = "without_arguments"
 SEED = 0

@@ -1,6 +1,6 @@
 """Model files: size, the loss of float16 and of dropped weights, and models of a gigabyte.
 
-    python benchmarks/saving.py [--data bibtex ...] [--gigabytes 1.0] [--note TEXT]
+    python -m benchmarks.costs.saving [--data bibtex ...] [--gigabytes 1.0] [--note TEXT]
 
 Trains PPDSparseClassifier with its defaults on each data set and saves it in every way; and opens
 made-up models of a gigabyte in processes of their own. Writes measurements/saving.md.
@@ -14,12 +14,11 @@ import sys
 import time
 from pathlib import Path
 
-import _common
-import _runner
 import joblib
 import numpy as np
 from scipy import sparse
 
+from benchmarks import _common, _runner
 from sklearn_xc import ImplicitSoftmaxRegressor, PPDSparseClassifier, load
 from sklearn_xc.base._labels import LabelEncoding
 from sklearn_xc.metrics import precision_at_k
@@ -170,8 +169,8 @@ def test_rows(n_features, rng):
 
 
 def in_process(file, how):
-    command = [sys.executable, __file__, "--opened", file, how, FOLDER / "rows.npz"]
-    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    command = [sys.executable, "-m", __spec__.name, "--opened", file, how, FOLDER / "rows.npz"]
+    result = subprocess.run(command, capture_output=True, text=True, check=True, cwd=_common.ROOT)
     return json.loads(result.stdout)
 
 

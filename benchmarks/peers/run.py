@@ -1,8 +1,8 @@
 """Compares PPDSparseClassifier with other libraries on the shared data sets.
 
-    python benchmarks/run.py                        all but runs of over ten minutes: 2¼ hours
-    python benchmarks/run.py --data bibtex --systems ppdsparse pecos_xr
-    python benchmarks/run.py --report               only the page, from the figures there are
+    python -m benchmarks.peers.run                        all but runs of over ten minutes: 2¼ hours
+    python -m benchmarks.peers.run --data bibtex --systems ppdsparse pecos_xr
+    python -m benchmarks.peers.run --report               only the page, from the figures there are
 
 Each system runs in its own process. A part can be run again without the
 rest. Writes measurements/peers.md. coming_from.py and sizes.py measure and show systems alike.
@@ -15,13 +15,12 @@ import subprocess
 import sys
 import time
 
-import _common
-import _environment
-import _runner
 import numpy as np
 import scipy.sparse as sp
-from _common import figure
-from _systems import SYSTEMS
+
+from benchmarks import _common, _environment, _runner
+from benchmarks._common import figure
+from benchmarks._systems import SYSTEMS
 
 SMALL = ["bibtex", "cooking_fasttext", "delicious"]
 MEDIUM = ["yso_finna_en_rare", "yso_finna_en_small"]
@@ -51,7 +50,7 @@ ONE_VS_REST = ["pecos_ova", "napkinxc_br", "libmultilabel_ova", "liblinear", "ov
 
 def run_group(call, output, env, timeout):
     """Run a process; if it takes too long or we are interrupted, its children end with it."""
-    streams = {"stdout": output, "stderr": subprocess.STDOUT}
+    streams = {"stdout": output, "stderr": subprocess.STDOUT, "cwd": _common.ROOT}
     with subprocess.Popen(call, env=env, start_new_session=True, **streams) as process:
         try:
             return process.wait(timeout)
@@ -66,9 +65,9 @@ def run_worker(name, data, folder, options):
     python, reason = _environment.python_of_system(system.environment)
     if python is None:
         raise RuntimeError(reason)
-    worker = _common.ROOT / "benchmarks" / "_worker.py"
     numbers = options.repeats, options.long, options.some_labels
-    call = [*_limit(options), python, worker, "measure", name, data, folder, *map(str, numbers)]
+    call = [*_limit(options)]
+    call += _environment.worker(python, "measure", name, data, folder, *numbers)
     log = folder / "log.txt"
     with open(log, "w") as f:
         returncode = run_group(call, f, _environment.variables(system.threads), options.timeout)
