@@ -169,9 +169,4 @@ def picture(figure, name, text):
     path = DOC / "images" / f"{name}.png"
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=120)
-    return shown(name, text)
-
-
-def shown(name, text):
-    """The line that shows a picture: alone, where no curves are kept to draw it anew from."""
     return f"![{text}](/images/{name}.png)"

@@ -14,6 +14,7 @@ SCRIPTS = sorted(
     for path in FOLDER.glob("*/*.py")
     if not path.stem.startswith("_")
 )
+MOST_LINES = 6500  # of all; what is decided leaves
 KEPT = sorted((FOLDER / "results").glob("*.json"))
 
 
@@ -110,3 +111,8 @@ def test_the_readme_says_what_each_script_answers():
     assert sorted(script for script, _ in rows) == SCRIPTS
     pages = ROOT / "doc" / "development" / "measurements"
     assert [page for _, page in rows if not (pages / f"{page}.md").exists()] == []
+
+
+def test_benchmarks_stay_small():
+    lines = sum(len(path.read_text().splitlines()) for path in FOLDER.rglob("*.py"))
+    assert lines <= MOST_LINES

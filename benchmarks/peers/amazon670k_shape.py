@@ -36,7 +36,7 @@ def parse_arguments():
     )
     parser.add_argument("--repeats", type=int, default=3, help="timed predictions; the best counts")
     parser.add_argument("--timeout", type=float, default=4 * 3600, help="seconds for one system")
-    parser.set_defaults(long=0, some_labels=0)  # one fit
+    parser.set_defaults(long=0)  # one fit
     return parser.parse_args()
 
 

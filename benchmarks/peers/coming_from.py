@@ -63,7 +63,6 @@ def main():
         "--long", type=float, default=5, help="what takes more seconds is not repeated"
     )
     parser.add_argument("--timeout", type=float, default=600, help="seconds for one system")
-    parser.set_defaults(some_labels=0)
     options = parser.parse_args()
     for data in [] if options.report else options.data:
         for name in options.systems:

@@ -45,7 +45,6 @@ RUNS_ON = {
     "liblinear": [*SMALL, "yso_finna_en_rare"],
     "ovr_svc": SMALL,
 }
-ONE_VS_REST = ["pecos_ova", "napkinxc_br", "libmultilabel_ova", "liblinear", "ovr_svc"]
 
 
 def run_group(call, output, env, timeout):
@@ -65,7 +64,7 @@ def run_worker(name, data, folder, options):
     python, reason = _environment.python_of_system(system.environment)
     if python is None:
         raise RuntimeError(reason)
-    numbers = options.repeats, options.long, options.some_labels
+    numbers = options.repeats, options.long
     call = [*_limit(options)]
     call += _environment.worker(python, "measure", name, data, folder, *numbers)
     log = folder / "log.txt"
@@ -75,8 +74,6 @@ def run_worker(name, data, folder, options):
         last = (log.read_text().strip() or "no message").splitlines()[-1]
         raise RuntimeError(f"failed: {last} (whole output in {log.relative_to(_common.ROOT)})")
     result = json.loads((folder / "result.json").read_text())
-    if options.some_labels:
-        return result
     with np.load(folder / "labels.npz") as f:
         result |= scores(_common.load(data), f["labels"])
     return result
@@ -149,7 +146,7 @@ def prediction(result):
 
 def cells(result):
     """A system's figures as the cells of its row."""
-    if "n_labels" in result:
+    if "n_labels" in result:  # told from some labels, which no run does any more
         some, every = result["n_labels"]
         about = float(f"{best(result, 'train_s') * every / some:.2g}")
         return [f"about {about:.0f}, by {some} labels", *["-"] * (len(HEADER) - 2)]
@@ -213,21 +210,8 @@ def parse_arguments():
     parser.add_argument(
         "--long-runs", action="store_true", help="also what is left out for its time or memory"
     )
-    parser.add_argument(
-        "--some-labels",
-        type=int,
-        default=0,
-        metavar="N",
-        help="where one-vs-rest is left out: train N labels, and tell the time of all by them",
-    )
     parser.add_argument("--list", action="store_true", help="print the names and stop")
     return parser.parse_args()
-
-
-def is_asked_for(name, left_out, options):
-    if options.some_labels:
-        return left_out and name in ONE_VS_REST
-    return options.long_runs or not left_out
 
 
 def main():
@@ -239,7 +223,7 @@ def main():
     for data in [] if options.report else options.data:
         for name in options.systems:
             left_out = data not in RUNS_ON.get(name, DATA_SETS)
-            if is_asked_for(name, left_out, options):
+            if options.long_runs or not left_out:
                 measure(name, data, options)
             elif left_out:
                 print(f"{data:26}{name:20}left out (--long-runs has it)")

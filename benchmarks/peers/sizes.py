@@ -80,7 +80,7 @@ def parse_arguments():
     )
     parser.add_argument("--timeout", type=float, default=3600, help="seconds for one system")
     parser.add_argument("--memory-gb", type=float, default=16, help="that a system may have")
-    parser.set_defaults(long=0, some_labels=0, repeats=1)  # one fit
+    parser.set_defaults(long=0, repeats=1)  # one fit
     return parser.parse_args()
 
 

@@ -246,7 +246,6 @@ def main():
     systems = [s for s in TITLES if s not in REFERENCES]
     parser.add_argument("--systems", nargs="+", choices=systems, default=systems, metavar="NAME")
     parser.add_argument("--references", action="store_true", help="measure scikit-learn's anew too")
-    parser.add_argument("--no-page", action="store_true", help="measure and print only")
     options = parser.parse_args()
     for data in [] if options.report else options.data:
         for system in REFERENCES if options.references else ():
@@ -258,8 +257,7 @@ def main():
             figures = write(data, system)
             verdict = "; ".join(misses(data, figures, references)) or "holds"
             print(f"{data:26}{TITLES[system]:26}{one_line(figures)}: {verdict}", flush=True)
-    if not options.no_page:
-        write_page()
+    write_page()
 
 
 if __name__ == "__main__":
