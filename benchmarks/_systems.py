@@ -311,13 +311,8 @@ SYSTEMS = {
     "ovr_svc": System("OneVsRestClassifier (LinearSVC)", None, OneVsRest),
     **{
         f"class_{name}": System(name, None, OneClass, {"name": name})
-        for name in (
-            "PPDSparseClassifier",
-            "MemoirSVC",
-            "LDGSClassifier",
-            "ImplicitSoftmaxRegressor",
-            "AugmentReduceClassifier",
-        )
+        for name in ("PPDSparseClassifier", "MemoirSVC", "LDGSClassifier")
+        + ("ImplicitSoftmaxRegressor", "AugmentReduceClassifier")
     },
     "ovr_logistic": System(
         "OneVsRestClassifier (LogisticRegression)", None, OneVsRest, {"kind": "LogisticRegression"}

@@ -30,17 +30,9 @@ def piece(number, n_pieces, n_rows):
     """Rows of the classes of one piece."""
     from sklearn_xc.datasets import make_xc_classification
 
-    X, Y = make_xc_classification(
-        n_rows,
-        WORDS,
-        CLASSES,
-        n_labels=1,
-        n_tokens=580,
-        signal=0.05,
-        class_exponent=0.5,
-        feature_shift=20,
-        random_state=number,
-    )
+    options = {"n_labels": 1, "n_tokens": 580, "signal": 0.05, "class_exponent": 0.5}
+    options |= {"feature_shift": 20, "random_state": number}
+    X, Y = make_xc_classification(n_rows, WORDS, CLASSES, **options)
     shape = Y.shape[0], n_pieces * CLASSES
     return X, sp.csr_matrix((Y.data, Y.indices + number * CLASSES, Y.indptr), shape=shape)
 

@@ -12,18 +12,9 @@ import numpy as np
 
 from benchmarks import _common, _environment, _penalties_data, _runner
 
-CLEAN = (
-    "esco_occupations",
-    "codespell_fix",
-    "codespell_fix, 30 %",
-    "codespell_fix, 10 %",
-    "tldr_commands",
-    "tldr_commands, 10 %",
-    "docstrings",
-    "omniglot",
-    "omniglot, 40 %",
-    "omniglot, 10 %",
-)
+CLEAN = "esco_occupations", "codespell_fix", "codespell_fix, 30 %", "codespell_fix, 10 %"
+CLEAN += ("tldr_commands", "tldr_commands, 10 %", "docstrings")
+CLEAN += ("omniglot", "omniglot, 40 %", "omniglot, 10 %")
 OTHERS = "docstrings, standard library", "cooking_fasttext", "bibtex"
 SYSTEMS = {
     "squared_hinge": "PPDSparseClassifier()",

@@ -31,11 +31,10 @@ def cells(result):
 
 def parse_arguments():
     parser = _runner.parser(__doc__)
-    parser.add_argument(
-        "--systems", nargs="+", choices=NAMES, default=NAMES, metavar="NAME", help=" ".join(NAMES)
-    )
-    parser.add_argument("--repeats", type=int, default=3, help="timed predictions; the best counts")
-    parser.add_argument("--timeout", type=float, default=4 * 3600, help="seconds for one system")
+    add = parser.add_argument
+    add("--systems", nargs="+", choices=NAMES, default=NAMES, metavar="NAME", help=" ".join(NAMES))
+    add("--repeats", type=int, default=3, help="timed predictions; the best counts")
+    add("--timeout", type=float, default=4 * 3600, help="seconds for one system")
     parser.set_defaults(long=0)  # one fit
     return parser.parse_args()
 

@@ -57,12 +57,11 @@ def write_page():
 def main():
     names = [*NAMES, *ONE_CLASS_NAMES]
     parser = _runner.parser(__doc__, data=[*DATA_SETS, ONE_CLASS])
-    parser.add_argument("--systems", nargs="+", choices=names, default=names, metavar="NAME")
-    parser.add_argument("--repeats", type=int, default=2, help="timed fits; the best counts")
-    parser.add_argument(
-        "--long", type=float, default=5, help="what takes more seconds is not repeated"
-    )
-    parser.add_argument("--timeout", type=float, default=600, help="seconds for one system")
+    add = parser.add_argument
+    add("--systems", nargs="+", choices=names, default=names, metavar="NAME")
+    add("--repeats", type=int, default=2, help="timed fits; the best counts")
+    add("--long", type=float, default=5, help="what takes more seconds is not repeated")
+    add("--timeout", type=float, default=600, help="seconds for one system")
     options = parser.parse_args()
     for data in [] if options.report else options.data:
         for name in options.systems:

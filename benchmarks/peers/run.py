@@ -201,16 +201,13 @@ def write_page():
 
 def parse_arguments():
     parser = _runner.parser(__doc__, data=DATA_SETS)
-    parser.add_argument("--systems", nargs="+", choices=NAMES, default=NAMES, metavar="NAME")
-    parser.add_argument("--repeats", type=int, default=3, help="timed fits; the best counts")
-    parser.add_argument(
-        "--long", type=float, default=30, help="what takes more seconds is not repeated"
-    )
-    parser.add_argument("--timeout", type=float, default=1200, help="seconds for one system")
-    parser.add_argument(
-        "--long-runs", action="store_true", help="also what is left out for its time or memory"
-    )
-    parser.add_argument("--list", action="store_true", help="print the names and stop")
+    add = parser.add_argument
+    add("--systems", nargs="+", choices=NAMES, default=NAMES, metavar="NAME")
+    add("--repeats", type=int, default=3, help="timed fits; the best counts")
+    add("--long", type=float, default=30, help="what takes more seconds is not repeated")
+    add("--timeout", type=float, default=1200, help="seconds for one system")
+    add("--long-runs", action="store_true", help="also what is left out for its time or memory")
+    add("--list", action="store_true", help="print the names and stop")
     return parser.parse_args()
 
 

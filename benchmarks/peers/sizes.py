@@ -74,12 +74,11 @@ def page(found):
 
 def parse_arguments():
     parser = _runner.parser(__doc__, data=_common.SIZES, note=True)
-    parser.add_argument("--systems", nargs="+", choices=NAMES, default=NAMES, metavar="NAME")
-    parser.add_argument(
-        "--share", type=float, choices=list(_common.SHARES), default=1.0, help="of the labels"
-    )
-    parser.add_argument("--timeout", type=float, default=3600, help="seconds for one system")
-    parser.add_argument("--memory-gb", type=float, default=16, help="that a system may have")
+    add, shares = parser.add_argument, list(_common.SHARES)
+    add("--systems", nargs="+", choices=NAMES, default=NAMES, metavar="NAME")
+    add("--share", type=float, choices=shares, default=1.0, help="of the labels")
+    add("--timeout", type=float, default=3600, help="seconds for one system")
+    add("--memory-gb", type=float, default=16, help="that a system may have")
     parser.set_defaults(long=0, repeats=1)  # one fit
     return parser.parse_args()
 
