@@ -70,7 +70,7 @@ fuzz-ubsan: build/ubsan/.ready
 	$(UBSAN) $(FUZZ)
 
 bench: $(VENV)/.ready-bench
-	$(BIN)/python benchmarks/run.py $(BENCH_ARGS)
+	$(BIN)/python -m benchmarks.peers.run $(BENCH_ARGS)
 
 lint: $(VENV)/.ready-dev
 	$(BIN)/ruff check .

@@ -191,7 +191,7 @@ RUNNING_TEXT = "next_word", "missing_word"
 
 def _of_running_text(name):
     """The rows of _words_data.py."""
-    import _words_data
+    from benchmarks import _words_data
 
     return getattr(_words_data, name)()
 
@@ -202,7 +202,7 @@ SHARES = {0.01: "_1_percent", 0.1: "_10_percent", 1.0: ""}  # of their labels
 
 def _of_size(name, share):
     """The rows of _sizes_data.py."""
-    import _sizes_data
+    from benchmarks import _sizes_data
 
     return _sizes_data.made(name, share)
 
@@ -325,7 +325,8 @@ def commit():
 
 def command(script, argv):
     """How a script was called, to be printed in its document."""
-    return " ".join(["python", f"benchmarks/{Path(script).name}", *argv])
+    module = ".".join(Path(script).resolve().relative_to(ROOT).with_suffix("").parts)
+    return " ".join(["python -m", module, *argv])
 
 
 def table(header, rows):

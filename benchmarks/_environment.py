@@ -6,9 +6,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-import _common
 import numpy as np
 import scipy.sparse as sp
+
+from benchmarks import _common
 
 PEERS = _common.ROOT / "build" / "peers"
 # libpecos pins numpy < 2 and names torch among its requirements, though its linear models do
@@ -69,6 +70,11 @@ def faiss_python():
     return _python_of(FAISS, FAISS_PACKAGES)
 
 
+def worker(python, *arguments):
+    """The command of a worker in an environment; to be run in the folder of the project."""
+    return [python, "-m", "benchmarks._worker", *map(str, arguments)]
+
+
 def python_of_system(environment):
     """The interpreter that a system needs; None with the reason."""
     return (sys.executable, None) if environment is None else ENVIRONMENTS[environment]()
@@ -120,6 +126,6 @@ def best_labels(system, X, Y, X_test):
             M.sort_indices()  # PECOS asks for it
             sp.save_npz(folder / f"{name}.npz", M)
         (folder / "model").mkdir()
-        call = [python, Path(__file__).with_name("_worker.py"), "best", folder, system]
-        subprocess.run(call, check=True, capture_output=True, env=variables(2))
+        call, env = worker(python, "best", folder, system), variables(2)
+        subprocess.run(call, check=True, capture_output=True, env=env, cwd=_common.ROOT)
         return np.load(folder / "best.npy").astype(np.int64), np.load(folder / "seconds.npy")

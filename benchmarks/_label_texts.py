@@ -4,8 +4,9 @@ import lzma
 import subprocess
 import tarfile
 
-import _common
 import numpy as np
+
+from benchmarks import _common
 
 WITH_TEXTS = "cooking_fasttext", "esco_occupations", "oewn_hypernym", "yso_finna_en_small"
 WITH_TEXTS += ("tldr_commands",)

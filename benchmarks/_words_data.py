@@ -6,9 +6,10 @@ where one of them stands.
 
 from collections import Counter
 
-import _common
 import numpy as np
 import scipy.sparse as sp
+
+from benchmarks import _common
 
 WORDS = 20_000  # that are features, the most frequent
 CLASSES = 2000

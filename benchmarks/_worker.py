@@ -1,20 +1,19 @@
 """One system in a process of its own, perhaps in another environment.
 
-    python _worker.py measure SYSTEM DATA FOLDER REPEATS LONG SOME
+    python -m benchmarks._worker measure SYSTEM DATA FOLDER REPEATS LONG
 
 writes FOLDER/result.json and FOLDER/labels.npz. The first fit is the warm-up of the timed ones
 and tells the peak memory; where it takes longer than LONG seconds it is itself the measurement.
 So is the first prediction.
-With SOME labels, other than 0, as many are drawn at random and trained once: only result.json.
 
-    python _worker.py turns WHAT SYSTEM DATA FOLDER
+    python -m benchmarks._worker turns WHAT SYSTEM DATA FOLDER
 
 fits; then it fits again, or predicts, for each line of its input, and answers by a line that begins
 with `ANSWER`: seconds of a fit or, where WHAT is "predictions", microseconds a row; where it is
 "processor", those of the processor with one thread. One that nobody has asked for tells that it is
 ready, and how many MB the saved model has.
 
-    python _worker.py best FOLDER SYSTEM
+    python -m benchmarks._worker best FOLDER SYSTEM
 
 reads X.npz, Y.npz and X_test.npz in FOLDER, and writes best.npy, the five best labels of test rows,
 and seconds.npy, wall and processor seconds of the fit.
@@ -27,10 +26,11 @@ import sys
 import time
 from pathlib import Path
 
-import _common
 import numpy as np
 import scipy.sparse as sp
-from _systems import SYSTEMS
+
+from benchmarks import _common
+from benchmarks._systems import SYSTEMS
 
 ANSWER = "it took:"
 WARM_UP = 2000  # rows before each turn, for a processor that has slept
@@ -70,17 +70,6 @@ def measure(system, data, folder, repeats, long):
         "model_mb": size / 1e6,
         "versions": contender.versions,
     }
-
-
-def measure_some(system, data, folder, n):
-    """The time of n labels, by which that of one-vs-rest on all of them can be told."""
-    split = _common.load(data)
-    n_labels = split.Y.shape[1]
-    picked = np.random.default_rng(0).choice(n_labels, n, replace=False)
-    contender = system.factory(system.threads, folder, **(system.params or {}))
-    inputs = contender.inputs(split.X, split.Y.tocsc()[:, np.sort(picked)].tocsr())
-    seconds, _ = _common.timed(contender.fit, *inputs)
-    return {"train_s": [seconds], "n_labels": [n, n_labels], "versions": contender.versions}
 
 
 def predict(contender, X, repeats, long):
@@ -147,13 +136,9 @@ def main(command, *arguments):
     elif command == "best":
         best(Path(arguments[0]), SYSTEMS[arguments[1]])
     else:
-        name, data, folder, repeats, long, some = arguments
-        folder, system = Path(folder), SYSTEMS[name]
-        if int(some):
-            result = measure_some(system, data, folder, int(some))
-        else:
-            result = measure(system, data, folder, int(repeats), float(long))
-        (folder / "result.json").write_text(json.dumps(result))
+        name, data, folder, repeats, long = arguments
+        result = measure(SYSTEMS[name], data, Path(folder), int(repeats), float(long))
+        Path(folder, "result.json").write_text(json.dumps(result))
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ The directive ``.. measured:: peers`` makes the footer: programs, days, machines
 """
 
 import json
+import re
 from pathlib import Path
 from statistics import median
 
@@ -62,7 +63,7 @@ class Measured(SphinxDirective):
         for name in names:
             self.env.note_dependency(str(RESULTS / f"{name}.json"))
             runs |= json.loads((RESULTS / f"{name}.json").read_text())["measured"]
-        programs = sorted({" ".join(command.split()[:2]) for command in runs})
+        programs = sorted({re.match(r"python (-m )?\S+", command)[0] for command in runs})
         days = sorted(about.partition(",")[0] for about in runs.values())
         machines = sorted({about.split(", ", 2)[2].partition(";")[0] for about in runs.values()})
         pages = ", ".join(f":doc:`/development/measurements/{name}`" for name in names)

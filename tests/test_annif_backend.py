@@ -1,6 +1,6 @@
 """examples/programs/annif_backend.py through Annif's command line, where Annif is installed.
 
-That is in this environment, or in the one that benchmarks/annif_titles.py makes, build/annif.
+That is in this environment, or in the one that benchmarks/peers/annif_titles.py makes, build/annif.
 """
 
 import os

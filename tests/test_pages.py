@@ -105,4 +105,6 @@ def exists(name):
 def test_programs_that_a_page_names_are_there(page):
     text = (DOC / f"{page}.rst").read_text()
     names = re.findall(r"\b((?:benchmarks|examples)/[\w/]+\.py)\b", text)
+    modules = re.findall(r"python -m (benchmarks[\w.]+)", text)
+    names += [f"{module.replace('.', '/')}.py" for module in modules]
     assert [name for name in names if not (DOC.parent / name).exists()] == []

@@ -1,4 +1,4 @@
-"""Estimators without arguments: the bars of benchmarks/without_arguments.py.
+"""Estimators without arguments: the bars of benchmarks/peers/without_arguments.py.
 
 Those of accuracy and log-loss; seconds stand on the page that the benchmark writes.
 """
@@ -9,9 +9,9 @@ import pytest
 from _full import rest_in_full
 from conftest import ROOT
 
-sys.path.insert(0, str(ROOT / "benchmarks"))
+sys.path.insert(0, str(ROOT))
 
-import without_arguments as benchmark
+from benchmarks.peers import without_arguments as benchmark
 
 SYSTEMS = [system for system in benchmark.TITLES if system not in benchmark.REFERENCES]
 RAW = [f"{name}_raw" for name in benchmark.SMALL]

@@ -1,6 +1,6 @@
 """What choosing penalties and weighting labels bring, and what they cost.
 
-    python benchmarks/tuning.py [--data NAME ...] [--part penalties l2 labelled propensity]
+    python -m benchmarks.methods.tuning [--data NAME ...] [--part penalties l2 labelled propensity]
 
 `penalties`: PPDSparseClassifierCV with its default grid beside PPDSparseClassifier, two threads.
 `l2`: PPDSparseClassifier with multiples of the l2 of the rows.
@@ -12,9 +12,9 @@ measurements/tuning.md.
 import time
 from functools import partial
 
-import _common
-import _runner
 import numpy as np
+
+from benchmarks import _common, _runner
 
 DATA = ("bibtex", "cooking_fasttext", "delicious", "corel5k", "yso_finna_en_small", "oewn_hypernym")
 SOME_LABELS = "yso_finna_en_1000"  # a twelfth of its rows has one

@@ -1,6 +1,6 @@
 """How the time of training grows with the number of classes, of samples, and of small classes.
 
-    python benchmarks/scaling.py [--repeats 2] [--part curves serial]
+    python -m benchmarks.costs.scaling [--repeats 2] [--part curves serial]
 
 Generated data (make_xc_classification), one and two threads. Writes measurements/scaling.md and
 doc/images/benchmark_scaling.png; the exponent is the slope of the line fitted to the logarithms.
@@ -10,10 +10,9 @@ doc/images/benchmark_scaling.png; the exponent is the slope of the line fitted t
 import time
 from functools import cache
 
-import _common
-import _runner
 import numpy as np
 
+from benchmarks import _common, _runner
 from sklearn_xc import PPDSparseClassifier
 from sklearn_xc.datasets import make_xc_classification
 

@@ -1,8 +1,8 @@
 """One system beside another by turns: the clock of a machine is the same for both.
 
-    python benchmarks/turns.py [--of fits predictions] [--data yso_finna_en ...]
-    python benchmarks/turns.py --of fits --systems ppdsparse ppdsparse_1
-    python benchmarks/turns.py --of processor --data codespell_fix_chars eurlex4k_shape
+    python -m benchmarks.peers.turns [--of fits predictions] [--data yso_finna_en ...]
+    python -m benchmarks.peers.turns --of fits --systems ppdsparse ppdsparse_1
+    python -m benchmarks.peers.turns --of processor --data codespell_fix_chars eurlex4k_shape
 
 Each system has a process of its own, with its number of threads, and fits once as a warm-up. Then
 one after the other fits again, or, loaded as it is for prediction only, predicts the five best
@@ -16,12 +16,11 @@ from contextlib import ExitStack, contextmanager
 from itertools import product
 from pathlib import Path
 
-import _common
-import _environment
-import _runner
 import numpy as np
-from _systems import SYSTEMS
-from _worker import ANSWER
+
+from benchmarks import _common, _environment, _runner
+from benchmarks._systems import SYSTEMS
+from benchmarks._worker import ANSWER
 
 UNITS = {"fits": "seconds", "predictions": "microseconds", "processor": "microseconds"}
 TURNS = {"fits": 5, "predictions": 15, "processor": 15}
@@ -38,11 +37,11 @@ def worker(what, name, data, folder):
     if python is None:
         raise SystemExit(reason)
     folder.mkdir()
-    script = Path(__file__).with_name("_worker.py")
     with (
         open(folder / "log.txt", "w") as log,
         subprocess.Popen(
-            [python, script, "turns", what, name, data, folder],
+            _environment.worker(python, "turns", what, name, data, folder),
+            cwd=_common.ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,

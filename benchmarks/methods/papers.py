@@ -1,7 +1,7 @@
 """The papers' tables again: their figures, and ours by their settings and by our defaults.
 
-    python benchmarks/papers.py [--part ppdsparse memoir ldgs augment_reduce implicit]
-    python benchmarks/papers.py --part augment_reduce --data bibtex --epochs 5     a quick try
+    python -m benchmarks.methods.papers [--part ppdsparse memoir ldgs augment_reduce implicit]
+    python -m benchmarks.methods.papers --part augment_reduce --data bibtex --epochs 5   a quick try
 
 PPDSparse's table 2; MEMOIR's table 3; the gradients of the LDGS paper and its sampled softmax;
 section 4.1 and tables 2 and 3 of Augment-and-Reduce; table 3 of the implicit SGD paper, with rates
@@ -11,23 +11,16 @@ measurements/papers.md.
 
 import time
 
-import _common
-import _runner
-import _softmax_data as data
 import numpy as np
 import scipy.sparse as sp
 
-from sklearn_xc import (
-    AugmentReduceClassifier,
-    ImplicitSoftmaxRegressor,
-    LDGSClassifier,
-    MemoirSVC,
-    PPDSparseClassifier,
-)
+import sklearn_xc as xc
+from benchmarks import _common, _runner
+from benchmarks import _softmax_data as data
 
 SCRIPT = "papers"
 EXACT = {"search": "exact"}
-L2, LSH = MemoirSVC.PUBLISHED["l2"] | EXACT, MemoirSVC.PUBLISHED["lsh"]
+L2, LSH = xc.MemoirSVC.PUBLISHED["l2"] | EXACT, xc.MemoirSVC.PUBLISHED["lsh"]
 PASSES = {"max_iter": 3}  # the paper's 25 batches of 100 sqrt(K) are 2.2 passes over LSHTC1
 MEMOIR = {
     "exact": EXACT,
@@ -58,7 +51,7 @@ GRADIENTS = {
     "decomposed_softmax": {"gradient": "decomposed"},
     "decomposed_margin": {"gradient": "decomposed", "loss": "margin"},
 }
-SIZES = AugmentReduceClassifier.PUBLISHED_SIZES
+SIZES = xc.AugmentReduceClassifier.PUBLISHED_SIZES
 BOUNDS = {"augment_reduce": "softmax", "one_vs_each": "one_vs_each"}
 SOLVERS = ["implicit", "umax", "sgd", "one_vs_each", "nce", "importance"]
 RATES = [10.0**i for i in range(-3, 4)]
@@ -103,8 +96,8 @@ def run_ppdsparse(names, _):
 
     for name in names or ["bibtex"]:
         X, Y, X_test, Y_test = _common.read_raw(name)
-        for key, settings in PPDSparseClassifier.PUBLISHED.items():
-            model = PPDSparseClassifier(**settings, random_state=0, n_jobs=1)
+        for key, settings in xc.PPDSparseClassifier.PUBLISHED.items():
+            model = xc.PPDSparseClassifier(**settings, random_state=0, n_jobs=1)
             model, seconds = fitted(model, normalize(X), Y)
             figures = {"precision": precision(model, normalize(X_test), Y_test)}
             figures |= {"model_mb": 8 * model.coef_.nnz / 2**20, "cpu_s": seconds}
@@ -151,9 +144,9 @@ def run_memoir(names, _):
         some = order[: data.EVALUATED]
         for key, options in MEMOIR.items():
             if options is None:
-                model = PPDSparseClassifier(random_state=data.SEED, n_jobs=1)
+                model = xc.PPDSparseClassifier(random_state=data.SEED, n_jobs=1)
             else:
-                model = MemoirSVC(**options, random_state=data.SEED, n_jobs=1)
+                model = xc.MemoirSVC(**options, random_state=data.SEED, n_jobs=1)
             data.release()
             with _common.PeakMemory() as memory:
                 model, seconds = fitted(model, rows.X, rows.y)
@@ -204,7 +197,7 @@ def run_ldgs(names, _):
         mu = {"mu": 1.0 if name in ONE_CLASS else 5.0}
         for key, options in GRADIENTS.items():
             options = {"learning_rate": 0.5, "alpha": 0.0} | mu | LDGS[name] | options
-            model = LDGSClassifier(**options, random_state=data.SEED, n_jobs=1)
+            model = xc.LDGSClassifier(**options, random_state=data.SEED, n_jobs=1)
             model, seconds = fitted(model, X, y)
             figures = {"precision": precision(model, X_test, Y_test), "cpu_s": seconds}
             figures |= {"n_scored": model.n_scored_, "n_classes": len(model.classes_)}
@@ -231,8 +224,8 @@ def run_augment_reduce(names, epochs):
             run_synthetic(options)
             continue
         rows = data.load(name, "raw")
-        for column, given in AugmentReduceClassifier.PUBLISHED.items():
-            model = AugmentReduceClassifier(random_state=data.SEED, **given | options)
+        for column, given in xc.AugmentReduceClassifier.PUBLISHED.items():
+            model = xc.AugmentReduceClassifier(random_state=data.SEED, **given | options)
             model, seconds = fitted(model, rows.X, rows.y)
             figures = {"epochs": model.n_iter_, "iterations": model.n_steps_, "seconds": seconds}
             figures |= data.evaluate(model, rows, len(rows.y_test))
@@ -247,8 +240,8 @@ def run_synthetic(options):
     counts = np.unique(y, return_counts=True)[1]
     X = sp.csr_array((len(y), 1), dtype=np.float32)
     for bound, column in BOUNDS.items():
-        given = AugmentReduceClassifier.PUBLISHED[column] | options
-        model, seconds = fitted(AugmentReduceClassifier(random_state=data.SEED, **given), X, y)
+        given = xc.AugmentReduceClassifier.PUBLISHED[column] | options
+        model, seconds = fitted(xc.AugmentReduceClassifier(random_state=data.SEED, **given), X, y)
         b = model.intercept_.astype(float)
         share = np.exp(b - b.max()) / np.exp(b - b.max()).sum()
         figures = {
@@ -296,7 +289,7 @@ def augment_reduce_text(kept):
 
 def loss_of(settings, rows):
     """The training log-loss and the rate; infinite where steps leave the range of float32."""
-    model = ImplicitSoftmaxRegressor(**settings, random_state=data.SEED, n_jobs=1)
+    model = xc.ImplicitSoftmaxRegressor(**settings, random_state=data.SEED, n_jobs=1)
     try:
         model.fit(rows.X, rows.y)
     except ValueError as error:
@@ -313,7 +306,7 @@ def run_implicit(names, _):
         chosen = np.random.default_rng(data.SEED).permutation(len(rows.y))[: len(rows.y) // 10]
         part = data.rows_of(rows.X[chosen], rows.y[chosen], rows.X_test, rows.y_test)
         for solver in SOLVERS:
-            settings = ImplicitSoftmaxRegressor.PUBLISHED[solver]
+            settings = xc.ImplicitSoftmaxRegressor.PUBLISHED[solver]
             losses = [loss_of(settings | {"learning_rate": rate}, part)[0] for rate in RATES]
             for group, rate in ("implicit", RATES[int(np.argmin(losses))]), (AUTO, "auto"):
                 loss, rate = loss_of(settings | {"learning_rate": rate}, rows)

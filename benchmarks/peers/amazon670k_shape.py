@@ -1,15 +1,15 @@
 """Training at the shape of Amazon-670K: 490,449 rows, 135,909 words, 670,091 labels.
 
-    python benchmarks/amazon670k_shape.py                       all systems; hours
-    python benchmarks/amazon670k_shape.py --systems ppdsparse_2
+    python -m benchmarks.peers.amazon670k_shape                       all systems; hours
+    python -m benchmarks.peers.amazon670k_shape --systems ppdsparse_2
 
 Generated data (`make_xc_classification(preset="amazon-670k")`), TF-IDF; 2,000 rows to test on.
 Systems as in run.py, each in a process of its own, two threads. Writes
 measurements/amazon670k_shape.md.
 """
 
-import _runner
-import run
+from benchmarks import _runner
+from benchmarks.peers import run
 
 DATA = "amazon670k_shape"
 NAMES = ["ppdsparse_2", "ppdsparse", "pecos_xr", "omikuji", "omikuji_wide"]
@@ -31,12 +31,11 @@ def cells(result):
 
 def parse_arguments():
     parser = _runner.parser(__doc__)
-    parser.add_argument(
-        "--systems", nargs="+", choices=NAMES, default=NAMES, metavar="NAME", help=" ".join(NAMES)
-    )
-    parser.add_argument("--repeats", type=int, default=3, help="timed predictions; the best counts")
-    parser.add_argument("--timeout", type=float, default=4 * 3600, help="seconds for one system")
-    parser.set_defaults(long=0, some_labels=0)  # one fit
+    add = parser.add_argument
+    add("--systems", nargs="+", choices=NAMES, default=NAMES, metavar="NAME", help=" ".join(NAMES))
+    add("--repeats", type=int, default=3, help="timed predictions; the best counts")
+    add("--timeout", type=float, default=4 * 3600, help="seconds for one system")
+    parser.set_defaults(long=0)  # one fit
     return parser.parse_args()
 
 

@@ -8,11 +8,11 @@ import statistics
 import time
 import warnings
 
-import _common
-import _softmax_data as data
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from benchmarks import _common
+from benchmarks import _softmax_data as data
 from sklearn_xc import AugmentReduceClassifier, ImplicitSoftmaxRegressor, LDGSClassifier
 
 SCRIPT = "softmax_many"

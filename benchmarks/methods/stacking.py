@@ -1,6 +1,6 @@
 """Stack: TopKStackingClassifier() beside each of its parts, with and without texts of labels.
 
-    python benchmarks/stacking.py [--data NAME ...] [--report]
+    python -m benchmarks.methods.stacking [--data NAME ...] [--report]
 
 All training rows; up to 4,000 test rows, which decided nothing. Texts are the names of the labels,
 where words are known of them, by the words of the training rows; of oewn_hypernym the words of the
@@ -11,11 +11,10 @@ Writes measurements/stacking.md.
 import os
 import time
 
-import _common
-import _label_texts
-import _runner
 import numpy as np
 import scipy.sparse as sp
+
+from benchmarks import _common, _label_texts, _runner
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 

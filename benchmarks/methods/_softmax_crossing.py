@@ -4,10 +4,9 @@ A pass of cheap steps takes a small part of the time of an exact one, and is wor
 where they come to a lower log-loss in the seconds of the exact fit.
 """
 
-import _common
-import _softmax_data as data
-import _softmax_many as many
-
+from benchmarks import _common
+from benchmarks import _softmax_data as data
+from benchmarks.methods import _softmax_many as many
 from sklearn_xc import AugmentReduceClassifier, ImplicitSoftmaxRegressor, LDGSClassifier
 from sklearn_xc.datasets import make_xc_classification
 

@@ -1,6 +1,6 @@
 """Model files: size, the loss of float16 and of dropped weights, and models of a gigabyte.
 
-    python benchmarks/saving.py [--data bibtex ...] [--gigabytes 1.0] [--note TEXT]
+    python -m benchmarks.costs.saving [--data bibtex ...] [--gigabytes 1.0] [--note TEXT]
 
 Trains PPDSparseClassifier with its defaults on each data set and saves it in every way; and opens
 made-up models of a gigabyte in processes of their own. Writes measurements/saving.md.
@@ -14,12 +14,11 @@ import sys
 import time
 from pathlib import Path
 
-import _common
-import _runner
 import joblib
 import numpy as np
 from scipy import sparse
 
+from benchmarks import _common, _runner
 from sklearn_xc import ImplicitSoftmaxRegressor, PPDSparseClassifier, load
 from sklearn_xc.base._labels import LabelEncoding
 from sklearn_xc.metrics import precision_at_k
@@ -129,11 +128,9 @@ def large_models(gigabytes):
     return f"{text}\n\n{_common.table(header, rows)}"
 
 
-def zipf(n_features):
-    return np.cumsum(1 / np.arange(10, n_features + 10))
-
-
-def draw_features(rng, n, cumulated):
+def draw_features(rng, n, n_features):
+    """Features by Zipf's law."""
+    cumulated = np.cumsum(1 / np.arange(10, n_features + 10))
     return np.searchsorted(cumulated, rng.random(n) * cumulated[-1]).astype(np.int32)
 
 
@@ -150,7 +147,7 @@ def fitted(model, coef, intercept):
 
 def sparse_model(nnz, n_classes, n_features, rng):
     of_class = np.sort(rng.integers(n_classes, size=nnz).astype(np.int32))
-    features = draw_features(rng, nnz, zipf(n_features))
+    features = draw_features(rng, nnz, n_features)
     values = rng.standard_normal(nnz, dtype=np.float32)
     coef = sparse.coo_array((values, (of_class, features)), shape=(n_classes, n_features)).tocsr()
     intercept = rng.standard_normal(n_classes, dtype=np.float32) - 1
@@ -163,15 +160,15 @@ def dense_model(n_classes, n_features, rng):
 
 
 def test_rows(n_features, rng):
-    features = draw_features(rng, N_ROWS * ROW, zipf(n_features))
+    features = draw_features(rng, N_ROWS * ROW, n_features)
     values = rng.random(N_ROWS * ROW, dtype=np.float32)
     rows = np.repeat(np.arange(N_ROWS), ROW)
     return sparse.csr_array((values, (rows, features)), shape=(N_ROWS, n_features))
 
 
 def in_process(file, how):
-    command = [sys.executable, __file__, "--opened", file, how, FOLDER / "rows.npz"]
-    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    command = [sys.executable, "-m", __spec__.name, "--opened", file, how, FOLDER / "rows.npz"]
+    result = subprocess.run(command, capture_output=True, text=True, check=True, cwd=_common.ROOT)
     return json.loads(result.stdout)
 
 

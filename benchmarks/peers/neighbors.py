@@ -1,6 +1,6 @@
 """Nearest rows: TopKNeighborsClassifier beside scikit-learn, hnswlib and faiss.
 
-    python benchmarks/neighbors.py [--part rows classes] [--data NAME ...] [--report]
+    python -m benchmarks.peers.neighbors [--part rows classes] [--data NAME ...] [--report]
 
 `classes`: labels of sparse text rows, beside KNeighborsClassifier and NearestNeighbors of
 scikit-learn. `rows`: neighbours alone, of dense rows, beside NearestNeighbors, hnswlib and faiss,
@@ -13,10 +13,9 @@ import os
 import subprocess
 import time
 
-import _common
-import _environment
-import _runner
 import numpy as np
+
+from benchmarks import _common, _environment, _runner
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 

@@ -1,7 +1,7 @@
 """Penalties that PPDSparseClassifier chooses, compared with a grid and with label trees.
 
-    python benchmarks/penalties.py [--data "bibtex" "codespell_fix, 30 %" ...] [--part grid trees]
-    python benchmarks/penalties.py --part auto [--data ...] [--note "how the machine was used"]
+    python -m benchmarks.methods.penalties [--data "codespell_fix, 30 %" ...] [--part grid trees]
+    python -m benchmarks.methods.penalties --part auto [--data ...] [--note TEXT]
 
 `grid`: PPDSparseClassifier() and all pairs of L1 and L2, in units of the rows, on test rows; one
 thread where it is timed. `auto`: the first of these again beside a grid that is kept, which no rule
@@ -12,12 +12,10 @@ Writes measurements/penalties.md.
 
 import time
 
-import _common
-import _environment
-import _penalties_data
-import _runner
 import numpy as np
 import scipy.sparse as sp
+
+from benchmarks import _common, _environment, _penalties_data, _runner
 
 L1, L2 = (0.003, 0.01, 0.03, 0.1, 0.3), (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 TREES = {"pecos_xr": "PECOS XR-Linear", "omikuji_wide": "omikuji"}

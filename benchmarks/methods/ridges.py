@@ -1,6 +1,6 @@
 """Losses of alpha="auto" to a grid of its multiples, of MemoirSVC and of the softmax models.
 
-    python benchmarks/ridges.py [--data "digits, all" ...] [--systems memoir ...]
+    python -m benchmarks.methods.ridges [--data "digits, all" ...] [--systems memoir ...]
 
 One class a row, the first of its labels; of the test rows whose class training has, 2,000 at most
 are scored. Everything else is the default, on one thread. Writes measurements/ridges.md.
@@ -9,10 +9,9 @@ are scored. Everything else is the default, on one thread. Writes measurements/r
 import time
 from importlib import import_module
 
-import _common
-import _penalties_data
-import _runner
 import numpy as np
+
+from benchmarks import _common, _penalties_data, _runner
 
 DATA = (
     "digits, all",

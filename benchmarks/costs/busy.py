@@ -1,6 +1,6 @@
 """Two threads beside one: on a quiet machine, and on one whose processors others keep busy.
 
-    python benchmarks/busy.py [--repeats 5] [--only LDGS softmax]
+    python -m benchmarks.costs.busy [--repeats 5] [--only LDGS softmax]
 
 Each fit and each prediction is timed with n_jobs=1 and n_jobs=2 by turns, first as the machine is
 and then beside as many endless loops as it has processors. Generated data. Writes
@@ -15,12 +15,11 @@ import warnings
 from contextlib import contextmanager
 from functools import cache
 
-import _common
-import _runner
 import numpy as np
 from sklearn.base import clone
 
 import sklearn_xc
+from benchmarks import _common, _runner
 from sklearn_xc.datasets import make_xc_classification
 
 BAR = 1.3  # two threads on a busy machine, as a multiple of the seconds of one

@@ -1,6 +1,6 @@
 """Our backend of Annif beside Annif's own of omikuji, through Annif's command line.
 
-    python benchmarks/annif_titles.py [--part train learn] [--projects NAME ...]
+    python -m benchmarks.peers.annif_titles [--part train learn] [--projects NAME ...]
 
 Titles of a library catalogue with their subjects (yso_finna_en_small), as `annif train` and
 `annif eval` read them. `train`: all at once. `learn`: nine tenths, then the rest. Annif has an
@@ -13,9 +13,7 @@ import os
 import subprocess
 import time
 
-import _common
-import _environment
-import _runner
+from benchmarks import _common, _environment, _runner
 
 DATA = "yso_finna_en_small"
 WORK = _common.BUILD / "annif"

@@ -1,15 +1,15 @@
 """The same task in scikit-learn, PECOS, napkinXC, omikuji and here, side by side.
 
-    python benchmarks/coming_from.py [--data bibtex ...] [--systems ppdsparse ovr_sgd ...]
+    python -m benchmarks.peers.coming_from [--data bibtex ...] [--systems ppdsparse ovr_sgd ...]
 
 The figures of the pages for those who come from another library. Systems, data and measures are
 those of run.py, everything with its defaults. Figures are kept in results/coming_from.json.
 """
 
-import _runner
-import run
-from _common import figure
-from _systems import SYSTEMS
+from benchmarks import _runner
+from benchmarks._common import figure
+from benchmarks._systems import SYSTEMS
+from benchmarks.peers import run
 
 PAGE = "coming_from"
 DATA_SETS = [*run.SMALL, "yso_finna_en_small"]
@@ -57,13 +57,11 @@ def write_page():
 def main():
     names = [*NAMES, *ONE_CLASS_NAMES]
     parser = _runner.parser(__doc__, data=[*DATA_SETS, ONE_CLASS])
-    parser.add_argument("--systems", nargs="+", choices=names, default=names, metavar="NAME")
-    parser.add_argument("--repeats", type=int, default=2, help="timed fits; the best counts")
-    parser.add_argument(
-        "--long", type=float, default=5, help="what takes more seconds is not repeated"
-    )
-    parser.add_argument("--timeout", type=float, default=600, help="seconds for one system")
-    parser.set_defaults(some_labels=0)
+    add = parser.add_argument
+    add("--systems", nargs="+", choices=names, default=names, metavar="NAME")
+    add("--repeats", type=int, default=2, help="timed fits; the best counts")
+    add("--long", type=float, default=5, help="what takes more seconds is not repeated")
+    add("--timeout", type=float, default=600, help="seconds for one system")
     options = parser.parse_args()
     for data in [] if options.report else options.data:
         for name in options.systems:

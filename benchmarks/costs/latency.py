@@ -1,6 +1,6 @@
 """One string through a pipeline: how long, and which step takes it.
 
-    python benchmarks/latency.py [--data titles million]
+    python -m benchmarks.costs.latency [--data titles million]
 
 `titles`: TF-IDF and PPDSparseClassifier fitted on yso_finna_en_small (14,303 labels). `million`: a
 model of 1,000,000 labels with 30 random weights each over the same words. A string is that of the
@@ -12,10 +12,10 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
-import _common
-import _runner
 import numpy as np
 import scipy.sparse as sp
+
+from benchmarks import _common, _runner
 
 ASKED, K = 1000, 5
 LABELS, WEIGHTS = 1_000_000, 30

@@ -1,6 +1,6 @@
 """One class a row: losses of PPDSparseClassifier, MemoirSVC, the exact softmax and omikuji.
 
-    python benchmarks/one_class.py [--data esco_occupations ...] [--systems squared_hinge ...]
+    python -m benchmarks.methods.one_class [--data bibtex ...] [--systems squared_hinge ...]
 
 Rows have the first of their labels; of the test rows whose class training has, 4,000 at most are
 scored. Defaults, one thread (omikuji, three wide trees, two). Writes measurements/one_class.md.
@@ -8,24 +8,13 @@ scored. Defaults, one thread (omikuji, three wide trees, two). Writes measuremen
 
 import time
 
-import _common
-import _environment
-import _penalties_data
-import _runner
 import numpy as np
 
-CLEAN = (
-    "esco_occupations",
-    "codespell_fix",
-    "codespell_fix, 30 %",
-    "codespell_fix, 10 %",
-    "tldr_commands",
-    "tldr_commands, 10 %",
-    "docstrings",
-    "omniglot",
-    "omniglot, 40 %",
-    "omniglot, 10 %",
-)
+from benchmarks import _common, _environment, _penalties_data, _runner
+
+CLEAN = "esco_occupations", "codespell_fix", "codespell_fix, 30 %", "codespell_fix, 10 %"
+CLEAN += ("tldr_commands", "tldr_commands, 10 %", "docstrings")
+CLEAN += ("omniglot", "omniglot, 40 %", "omniglot, 10 %")
 OTHERS = "docstrings, standard library", "cooking_fasttext", "bibtex"
 SYSTEMS = {
     "squared_hinge": "PPDSparseClassifier()",

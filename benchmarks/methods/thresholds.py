@@ -1,18 +1,17 @@
 """Tuned thresholds beside "score > 0", a fixed number of labels and oracles.
 
-    python benchmarks/thresholds.py [--data NAME ...] [--report]
+    python -m benchmarks.methods.thresholds [--data NAME ...] [--report]
 
 Figures are kept; the page measurements/thresholds.md is written from all
 of them.
 """
 
-import _common
-import _runner
 import numpy as np
 import scipy.sparse as sp
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import f1_score
 
+from benchmarks import _common, _runner
 from sklearn_xc import PPDSparseClassifier, TopKThresholdClassifier
 from sklearn_xc.metrics import macro_f1, micro_f1
 

@@ -1,16 +1,15 @@
 """10^5 and 10^6 labels of real texts, 10^6 rows and more: one fit of each system.
 
-    python benchmarks/sizes.py [--data places lemmas] [--systems ppdsparse]
-    python benchmarks/sizes.py --share 0.01                           a quick try
+    python -m benchmarks.peers.sizes [--data places lemmas] [--systems ppdsparse]
+    python -m benchmarks.peers.sizes --share 0.01                           a quick try
 
 Systems as in run.py, each in a process of its own that may have 16 GB, two threads. Writes
 measurements/sizes.md.
 """
 
-import _common
-import _runner
-import run
-from _systems import SYSTEMS
+from benchmarks import _common, _runner
+from benchmarks._systems import SYSTEMS
+from benchmarks.peers import run
 
 NAMES = ["ppdsparse", "pecos_xr", "omikuji"]
 HEADER = ["labels drawn", "rows", "labels", "system", "wall s", "cpu s", "peak GB", "model GB"]
@@ -75,13 +74,12 @@ def page(found):
 
 def parse_arguments():
     parser = _runner.parser(__doc__, data=_common.SIZES, note=True)
-    parser.add_argument("--systems", nargs="+", choices=NAMES, default=NAMES, metavar="NAME")
-    parser.add_argument(
-        "--share", type=float, choices=list(_common.SHARES), default=1.0, help="of the labels"
-    )
-    parser.add_argument("--timeout", type=float, default=3600, help="seconds for one system")
-    parser.add_argument("--memory-gb", type=float, default=16, help="that a system may have")
-    parser.set_defaults(long=0, some_labels=0, repeats=1)  # one fit
+    add, shares = parser.add_argument, list(_common.SHARES)
+    add("--systems", nargs="+", choices=NAMES, default=NAMES, metavar="NAME")
+    add("--share", type=float, choices=shares, default=1.0, help="of the labels")
+    add("--timeout", type=float, default=3600, help="seconds for one system")
+    add("--memory-gb", type=float, default=16, help="that a system may have")
+    parser.set_defaults(long=0, repeats=1)  # one fit
     return parser.parse_args()
 
 

@@ -1,15 +1,15 @@
 """Probabilities over many classes: the softmax models beside exact steps, without arguments.
 
-    python benchmarks/softmax.py [--part many crossing] [--data NAME ...] [--only probit ...]
+    python -m benchmarks.methods.softmax [--part many crossing] [--data NAME ...] [--only probit]
 
 `many`: every model on sets of 10^3 to 10^4 classes. `crossing`: from how many classes on cheap
 steps beat exact ones. One thread; processor seconds. Writes measurements/softmax.md.
 """
 
-import _runner
-import _softmax_crossing as crossing
-import _softmax_data as data
-import _softmax_many as many
+from benchmarks import _runner
+from benchmarks import _softmax_data as data
+from benchmarks.methods import _softmax_crossing as crossing
+from benchmarks.methods import _softmax_many as many
 
 FIRST = (
     "First label of each row; unit rows of TF-IDF (omniglot: pixels). Log-loss and accuracy are "

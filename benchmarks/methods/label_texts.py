@@ -1,6 +1,6 @@
 """Texts of labels: PPDSparseClassifier with and without its argument `label_features`.
 
-    python benchmarks/label_texts.py [--part weight test] [--data NAME ...] [--report]
+    python -m benchmarks.methods.label_texts [--part weight test] [--data NAME ...] [--report]
 
 `weight`: fits on four fifths of the training rows, scored on the others, by which the default of
 `label_feature_weight` was chosen. `test`: without texts and with the default, on test rows, which
@@ -11,11 +11,10 @@ processor seconds. Writes measurements/label_texts.md.
 import os
 import time
 
-import _common
-import _label_texts
-import _runner
 import numpy as np
 import scipy.sparse as sp
+
+from benchmarks import _common, _label_texts, _runner
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 

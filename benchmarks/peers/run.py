@@ -1,8 +1,8 @@
 """Compares PPDSparseClassifier with other libraries on the shared data sets.
 
-    python benchmarks/run.py                        all but runs of over ten minutes: 2¼ hours
-    python benchmarks/run.py --data bibtex --systems ppdsparse pecos_xr
-    python benchmarks/run.py --report               only the page, from the figures there are
+    python -m benchmarks.peers.run                        all but runs of over ten minutes: 2¼ hours
+    python -m benchmarks.peers.run --data bibtex --systems ppdsparse pecos_xr
+    python -m benchmarks.peers.run --report               only the page, from the figures there are
 
 Each system runs in its own process. A part can be run again without the
 rest. Writes measurements/peers.md. coming_from.py and sizes.py measure and show systems alike.
@@ -15,13 +15,12 @@ import subprocess
 import sys
 import time
 
-import _common
-import _environment
-import _runner
 import numpy as np
 import scipy.sparse as sp
-from _common import figure
-from _systems import SYSTEMS
+
+from benchmarks import _common, _environment, _runner
+from benchmarks._common import figure
+from benchmarks._systems import SYSTEMS
 
 SMALL = ["bibtex", "cooking_fasttext", "delicious"]
 MEDIUM = ["yso_finna_en_rare", "yso_finna_en_small"]
@@ -46,12 +45,11 @@ RUNS_ON = {
     "liblinear": [*SMALL, "yso_finna_en_rare"],
     "ovr_svc": SMALL,
 }
-ONE_VS_REST = ["pecos_ova", "napkinxc_br", "libmultilabel_ova", "liblinear", "ovr_svc"]
 
 
 def run_group(call, output, env, timeout):
     """Run a process; if it takes too long or we are interrupted, its children end with it."""
-    streams = {"stdout": output, "stderr": subprocess.STDOUT}
+    streams = {"stdout": output, "stderr": subprocess.STDOUT, "cwd": _common.ROOT}
     with subprocess.Popen(call, env=env, start_new_session=True, **streams) as process:
         try:
             return process.wait(timeout)
@@ -66,9 +64,9 @@ def run_worker(name, data, folder, options):
     python, reason = _environment.python_of_system(system.environment)
     if python is None:
         raise RuntimeError(reason)
-    worker = _common.ROOT / "benchmarks" / "_worker.py"
-    numbers = options.repeats, options.long, options.some_labels
-    call = [*_limit(options), python, worker, "measure", name, data, folder, *map(str, numbers)]
+    numbers = options.repeats, options.long
+    call = [*_limit(options)]
+    call += _environment.worker(python, "measure", name, data, folder, *numbers)
     log = folder / "log.txt"
     with open(log, "w") as f:
         returncode = run_group(call, f, _environment.variables(system.threads), options.timeout)
@@ -76,8 +74,6 @@ def run_worker(name, data, folder, options):
         last = (log.read_text().strip() or "no message").splitlines()[-1]
         raise RuntimeError(f"failed: {last} (whole output in {log.relative_to(_common.ROOT)})")
     result = json.loads((folder / "result.json").read_text())
-    if options.some_labels:
-        return result
     with np.load(folder / "labels.npz") as f:
         result |= scores(_common.load(data), f["labels"])
     return result
@@ -150,7 +146,7 @@ def prediction(result):
 
 def cells(result):
     """A system's figures as the cells of its row."""
-    if "n_labels" in result:
+    if "n_labels" in result:  # told from some labels, which no run does any more
         some, every = result["n_labels"]
         about = float(f"{best(result, 'train_s') * every / some:.2g}")
         return [f"about {about:.0f}, by {some} labels", *["-"] * (len(HEADER) - 2)]
@@ -205,30 +201,14 @@ def write_page():
 
 def parse_arguments():
     parser = _runner.parser(__doc__, data=DATA_SETS)
-    parser.add_argument("--systems", nargs="+", choices=NAMES, default=NAMES, metavar="NAME")
-    parser.add_argument("--repeats", type=int, default=3, help="timed fits; the best counts")
-    parser.add_argument(
-        "--long", type=float, default=30, help="what takes more seconds is not repeated"
-    )
-    parser.add_argument("--timeout", type=float, default=1200, help="seconds for one system")
-    parser.add_argument(
-        "--long-runs", action="store_true", help="also what is left out for its time or memory"
-    )
-    parser.add_argument(
-        "--some-labels",
-        type=int,
-        default=0,
-        metavar="N",
-        help="where one-vs-rest is left out: train N labels, and tell the time of all by them",
-    )
-    parser.add_argument("--list", action="store_true", help="print the names and stop")
+    add = parser.add_argument
+    add("--systems", nargs="+", choices=NAMES, default=NAMES, metavar="NAME")
+    add("--repeats", type=int, default=3, help="timed fits; the best counts")
+    add("--long", type=float, default=30, help="what takes more seconds is not repeated")
+    add("--timeout", type=float, default=1200, help="seconds for one system")
+    add("--long-runs", action="store_true", help="also what is left out for its time or memory")
+    add("--list", action="store_true", help="print the names and stop")
     return parser.parse_args()
-
-
-def is_asked_for(name, left_out, options):
-    if options.some_labels:
-        return left_out and name in ONE_VS_REST
-    return options.long_runs or not left_out
 
 
 def main():
@@ -240,7 +220,7 @@ def main():
     for data in [] if options.report else options.data:
         for name in options.systems:
             left_out = data not in RUNS_ON.get(name, DATA_SETS)
-            if is_asked_for(name, left_out, options):
+            if options.long_runs or not left_out:
                 measure(name, data, options)
             elif left_out:
                 print(f"{data:26}{name:20}left out (--long-runs has it)")

@@ -1,6 +1,6 @@
 """A fit of PPDSparseClassifier on 8 GB of X and 20,000 classes in a process of 2 GB.
 
-    python benchmarks/on_disk.py [--pieces 10] [--rows 200000] [--limit 2]
+    python -m benchmarks.costs.on_disk [--pieces 10] [--rows 200000] [--limit 2]
 
 Generated data, written as a folder of mapped CSR (`load_xc(path, to=folder)` makes such ones). Each
 of the pieces has 200,000 rows of about 500 non-zeros and 2,000 classes of its own. The fit runs in
@@ -16,10 +16,10 @@ import sys
 import threading
 import time
 
-import _common
-import _runner
 import numpy as np
 import scipy.sparse as sp
+
+from benchmarks import _common, _runner
 
 FOLDER = _common.BUILD / "on_disk"
 WORDS, CLASSES = 200_000, 2_000
@@ -30,17 +30,9 @@ def piece(number, n_pieces, n_rows):
     """Rows of the classes of one piece."""
     from sklearn_xc.datasets import make_xc_classification
 
-    X, Y = make_xc_classification(
-        n_rows,
-        WORDS,
-        CLASSES,
-        n_labels=1,
-        n_tokens=580,
-        signal=0.05,
-        class_exponent=0.5,
-        feature_shift=20,
-        random_state=number,
-    )
+    options = {"n_labels": 1, "n_tokens": 580, "signal": 0.05, "class_exponent": 0.5}
+    options |= {"feature_shift": 20, "random_state": number}
+    X, Y = make_xc_classification(n_rows, WORDS, CLASSES, **options)
     shape = Y.shape[0], n_pieces * CLASSES
     return X, sp.csr_matrix((Y.data, Y.indices + number * CLASSES, Y.indptr), shape=shape)
 
@@ -112,9 +104,9 @@ def main():
         fit(options.fit, options.limit)
         return
     if not options.report:
-        call = [sys.executable, __file__, "--fit", folder_of(options.pieces, options.rows)]
-        call += ["--limit", str(options.limit)]
-        done = subprocess.run(call, stdout=subprocess.PIPE, text=True, check=True)
+        call = [sys.executable, "-m", __spec__.name, "--limit", str(options.limit)]
+        call += ["--fit", folder_of(options.pieces, options.rows)]
+        done = subprocess.run(call, stdout=subprocess.PIPE, text=True, check=True, cwd=_common.ROOT)
         found = json.loads(done.stdout.splitlines()[-1])
         print(found)
         _runner.keep("on_disk", "fits", f"{options.pieces} x {options.rows}", found)

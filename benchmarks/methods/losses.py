@@ -1,6 +1,6 @@
 """The losses of a class against the rest in PPDSparseClassifier: precision and time.
 
-    python benchmarks/losses.py [--data bibtex ...]
+    python -m benchmarks.methods.losses [--data bibtex ...]
 
 Several labels a row, defaults but for the loss, one thread; besides with a fifth of the training
 rows given the labels of other rows. Writes doc/development/measurements/losses.md.
@@ -8,9 +8,9 @@ rows given the labels of other rows. Writes doc/development/measurements/losses.
 
 import time
 
-import _common
-import _runner
 import numpy as np
+
+from benchmarks import _common, _runner
 
 DATA = "bibtex", "corel5k", "delicious", "cooking_fasttext"
 LOSSES = "squared_hinge", "smoothed_hinge", "hinge"

@@ -1,6 +1,6 @@
 """Dense rows: which estimator, beside those of scikit-learn that one would try first.
 
-    python benchmarks/embeddings.py [--data NAME ...] [--rows N] [--limit SECONDS]
+    python -m benchmarks.peers.embeddings [--data NAME ...] [--rows N] [--limit SECONDS]
 
 Rows are TF-IDF brought to 256 dimensions by a truncated SVD, of unit length; `docstrings` are
 passages as a sentence encoder (all-MiniLM-L6-v2, 384 dimensions) has them, from an environment of
@@ -14,10 +14,9 @@ import resource
 import subprocess
 import time
 
-import _common
-import _environment
-import _runner
 import numpy as np
+
+from benchmarks import _common, _environment, _runner
 
 DIMENSIONS = 256
 ROWS_A_TEST_ROW = 2  # of larger sets

@@ -1,6 +1,6 @@
 """Estimators without arguments beside LogisticRegression() and LinearSVC(), on many data sets.
 
-    python benchmarks/without_arguments.py [--data iris_raw bibtex ...] [--systems memoir ...]
+    python -m benchmarks.peers.without_arguments [--data iris_raw bibtex ...] [--systems memoir ...]
 
 One class a sample. Everything runs with its defaults, only `random_state` is given, on one thread.
 The bars are those of `BARS`. Figures are kept in results/without_arguments.json; the page
@@ -11,11 +11,11 @@ import time
 import warnings
 from typing import NamedTuple
 
-import _runner
-import _softmax_data
 import numpy as np
-from _common import figure, table
-from _softmax_data import Rows, rows_of, subset
+
+from benchmarks import _runner, _softmax_data
+from benchmarks._common import figure, table
+from benchmarks._softmax_data import Rows, rows_of, subset
 
 PAGE = "without_arguments"
 SEED = 0
@@ -246,7 +246,6 @@ def main():
     systems = [s for s in TITLES if s not in REFERENCES]
     parser.add_argument("--systems", nargs="+", choices=systems, default=systems, metavar="NAME")
     parser.add_argument("--references", action="store_true", help="measure scikit-learn's anew too")
-    parser.add_argument("--no-page", action="store_true", help="measure and print only")
     options = parser.parse_args()
     for data in [] if options.report else options.data:
         for system in REFERENCES if options.references else ():
@@ -258,8 +257,7 @@ def main():
             figures = write(data, system)
             verdict = "; ".join(misses(data, figures, references)) or "holds"
             print(f"{data:26}{TITLES[system]:26}{one_line(figures)}: {verdict}", flush=True)
-    if not options.no_page:
-        write_page()
+    write_page()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,1 @@
+"""Benchmarks: README.md says which to run, and what each answers."""
