@@ -100,41 +100,18 @@ def prepare(name):
 # Rows to train on and to test on, and parameters of generated data sets with the numbers of rows,
 # words and labels of published ones. Those of long texts have 265 and 828 words a row, few of which
 # tell of labels, so that no single one decides.
-LONG_TEXTS = {
-    "class_exponent": 0.6,
-    "feature_shift": 20,
-    "topic_share": 0.7,
-    "topic_signal": 0.1,
-}
+LONG_TEXTS = {"class_exponent": 0.6, "feature_shift": 20, "topic_share": 0.7, "topic_signal": 0.1}
 SHAPES = {
     "amazon670k_shape": (490_449, 2000, {"preset": "amazon-670k"}),
     "eurlex4k_shape": (
-        15_539,
-        3809,
-        {
-            "n_features": 5000,
-            "n_classes": 3993,
-            "n_labels": 5.5,
-            "n_tokens": 330,
-            "n_characteristic": 12,
-            "signal": 0.05,
-            "n_topics": 300,
-            **LONG_TEXTS,
-        },
+        *(15_539, 3809),
+        {"n_features": 5000, "n_classes": 3993, "n_labels": 5.5, "n_tokens": 330}
+        | {"n_characteristic": 12, "signal": 0.05, "n_topics": 300, **LONG_TEXTS},
     ),
     "wiki10_shape": (
-        14_146,
-        6616,
-        {
-            "n_features": 101_938,
-            "n_classes": 30_938,
-            "n_labels": 19,
-            "n_tokens": 1150,
-            "n_characteristic": 8,
-            "signal": 0.15,
-            "n_topics": 800,
-            **LONG_TEXTS,
-        },
+        *(14_146, 6616),
+        {"n_features": 101_938, "n_classes": 30_938, "n_labels": 19, "n_tokens": 1150}
+        | {"n_characteristic": 8, "signal": 0.15, "n_topics": 800, **LONG_TEXTS},
     ),
 }
 
@@ -352,7 +329,11 @@ def command(script, argv):
 
 
 def table(header, rows):
-    """A Markdown table; the first column is text, the others are figures."""
+    """A Markdown table; the first column is text, the others are figures.
+
+    The header may be one text, " | " between its cells.
+    """
+    header = header.split(" | ") if isinstance(header, str) else header
     lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
 

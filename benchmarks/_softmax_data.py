@@ -1,4 +1,4 @@
-"""Shared by the softmax benchmarks: rows of one class, evaluation, kept results, pictures."""
+"""Rows of one class, evaluation, kept results."""
 
 import ctypes
 import gc
@@ -79,14 +79,6 @@ def release():
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)
-
-
-def hold_out(rows, share=0.1):
-    """A part of the training rows in the place of the test rows, to choose parameters on."""
-    order = np.random.default_rng(SEED).permutation(len(rows.y))
-    n_held = int(np.ceil(share * len(order)))
-    held, kept = order[:n_held], np.sort(order[n_held:])
-    return rows_of(rows.X[kept], rows.y[kept], rows.X[held], rows.y[held])
 
 
 def subset(rows, n_classes):

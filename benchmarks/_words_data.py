@@ -1,7 +1,7 @@
 """Words of running text told from those beside them: labels that are mostly chance.
 
-The text is that of word_embedding.py. Classes are 2,000 words; rows are drawn from all places where
-one of them stands.
+The text is the corpus beside the data sets. Classes are 2,000 words; rows are drawn from all places
+where one of them stands.
 """
 
 from collections import Counter

@@ -1,22 +1,40 @@
-"""Measures one system on one data set in a process of its own; run.py starts it.
+"""One system in a process of its own, perhaps in another environment.
 
-    python _worker.py SYSTEM DATA FOLDER REPEATS LONG SOME
+    python _worker.py measure SYSTEM DATA FOLDER REPEATS LONG SOME
 
 writes FOLDER/result.json and FOLDER/labels.npz. The first fit is the warm-up of the timed ones
 and tells the peak memory; where it takes longer than LONG seconds it is itself the measurement.
 So is the first prediction.
 With SOME labels, other than 0, as many are drawn at random and trained once: only result.json.
+
+    python _worker.py turns WHAT SYSTEM DATA FOLDER
+
+fits; then it fits again, or predicts, for each line of its input, and answers by a line that begins
+with `ANSWER`: seconds of a fit or, where WHAT is "predictions", microseconds a row; where it is
+"processor", those of the processor with one thread. One that nobody has asked for tells that it is
+ready, and how many MB the saved model has.
+
+    python _worker.py best FOLDER SYSTEM
+
+reads X.npz, Y.npz and X_test.npz in FOLDER, and writes best.npy, the five best labels of test rows,
+and seconds.npy, wall and processor seconds of the fit.
 """
 
 import json
 import os
 import shutil
 import sys
+import time
 from pathlib import Path
 
 import _common
 import numpy as np
+import scipy.sparse as sp
 from _systems import SYSTEMS
+
+ANSWER = "it took:"
+WARM_UP = 2000  # rows before each turn, for a processor that has slept
+LEAST = 0.3  # seconds of a turn of predictions
 
 
 def measure(system, data, folder, repeats, long):
@@ -77,11 +95,66 @@ def predict(contender, X, repeats, long):
     return [1e3 * s / X.shape[0] for s in seconds], raw
 
 
-if __name__ == "__main__":
-    name, data, folder, repeats, long, some = sys.argv[1:]
-    folder = Path(folder)
-    if int(some):
-        result = measure_some(SYSTEMS[name], data, folder, int(some))
+def turns(what, name, data, folder):
+    split, system = _common.load(data), SYSTEMS[name]
+    threads = 1 if what == "processor" else system.threads
+    contender = system.factory(threads, folder, **(system.params or {}))
+    inputs, log = contender.inputs(split.X, split.Y), folder / "log.txt"
+    contender.fit(*inputs)
+    mb = 0
+    if what != "fits":
+        contender.save(folder)
+        files = [path for path in folder.rglob("*") if path.is_file() and path != log]
+        if hasattr(contender.model, "predict_topk"):  # ours, saved as a pickle
+            files = [folder / "model.sxc"]
+            contender.model.save(files[0])
+        mb = sum(path.stat().st_size for path in files) / 1e6
+    print(ANSWER, mb, flush=True)
+    clock = time.process_time if what == "processor" else time.perf_counter
+    while sys.stdin.readline():
+        if what == "fits":
+            took = _common.timed(contender.fit, *inputs)[0]
+        else:
+            took = microseconds(contender, split.X_test, clock)
+        print(ANSWER, took, flush=True)
+
+
+def microseconds(contender, X, clock):
+    contender.predict(X[:WARM_UP])
+    seconds = n_rows = 0
+    while seconds < LEAST:
+        began = clock()
+        contender.predict(X)
+        seconds += clock() - began
+        n_rows += X.shape[0]
+    return 1e6 * seconds / n_rows
+
+
+def best(folder, system):
+    X, Y, X_test = (sp.load_npz(folder / f"{name}.npz") for name in ("X", "Y", "X_test"))
+    made = system.factory(2, folder / "model", **system.params)
+    inputs = made.inputs(X, Y)
+    began = time.perf_counter(), time.process_time()
+    made.fit(*inputs)
+    seconds = time.perf_counter() - began[0], time.process_time() - began[1]
+    np.save(folder / "seconds.npy", seconds)
+    np.save(folder / "best.npy", made.labels(made.predict(X_test)))
+
+
+def main(command, *arguments):
+    if command == "turns":
+        turns(*arguments[:3], Path(arguments[3]))
+    elif command == "best":
+        best(Path(arguments[0]), SYSTEMS[arguments[1]])
     else:
-        result = measure(SYSTEMS[name], data, folder, int(repeats), float(long))
-    (folder / "result.json").write_text(json.dumps(result))
+        name, data, folder, repeats, long, some = arguments
+        folder, system = Path(folder), SYSTEMS[name]
+        if int(some):
+            result = measure_some(system, data, folder, int(some))
+        else:
+            result = measure(system, data, folder, int(repeats), float(long))
+        (folder / "result.json").write_text(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

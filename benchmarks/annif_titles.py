@@ -26,18 +26,12 @@ BONSAI = {"cluster_balanced": "False", "cluster_k": "100", "max_depth": "3"}
 # name of the project: title, its settings
 PROJECTS = {
     "stack": ("LabelTextClassifier, a stack", {"backend": "sklearn_xc"}),
-    "ppdsparse": (
-        "the same, PPDSparseClassifier",
-        {"backend": "sklearn_xc", "method": "ppdsparse"},
-    ),
+    "ppdsparse": ("PPDSparseClassifier", {"backend": "sklearn_xc", "method": "ppdsparse"}),
     "bonsai": ("omikuji, as Annif's wiki sets Bonsai", {"backend": "omikuji", **BONSAI}),
     "parabel": ("omikuji, defaults (Parabel)", {"backend": "omikuji"}),
-    "learning": (
-        "the same, PPDSparseClassifier",
-        {"backend": "sklearn_xc", "method": "ppdsparse", "allow_learn": "True"},
-    ),
 }
 LEARNING = "learning"
+PROJECTS[LEARNING] = ("", PROJECTS["ppdsparse"][1] | {"allow_learn": "True"})
 
 
 # --------------------------------------------------------------------------------------- project
@@ -67,12 +61,8 @@ def write_files(n_titles=10**6):
             file.writelines(titles(*part, words, uris))
     with open(WORK / "projects.cfg", "w", encoding="utf-8") as file:
         for name, (_, settings) in PROJECTS.items():
-            common = {
-                "name": name,
-                "language": "en",
-                "analyzer": "snowball(english)",
-                "vocab": "yso",
-            }
+            common = {"name": name, "language": "en", "vocab": "yso"}
+            common["analyzer"] = "snowball(english)"
             file.write(f"[{name}]\n")
             file.writelines(f"{key}={value}\n" for key, value in (common | settings).items())
 
@@ -171,11 +161,12 @@ def row(title, found):
 
 
 def write_page(found):
-    header = ["", *METRICS, "train s", "eval s", "train MB", "eval MB", "model MB"]
+    header = f"{' | '.join(METRICS)} | train s | eval s | train MB | eval MB | model MB"
     rows = [row(PROJECTS[name][0], f) for name, f in found.get("train", {}).items()]
     steps = [row(title, f) for title, f in found.get("learn", {}).items()]
     versions = found.get("versions", {}).get("versions", {})
-    parts = [
+    _runner.write_page(
+        "annif",
         "# Annif",
         _runner.source("annif"),
         "Titles of yso_finna_en_small (47,093 to train on, 11,773 to test on, 14,383 subjects of "
@@ -188,13 +179,12 @@ def write_page(found):
         + ", ".join(f"{name} {version}" for name, version in versions.items())
         + ". The data are bags of words, hence no pairs of words (ngram=2).",
         "## Train",
-        _common.table(["backend", *header[1:]], rows),
+        _common.table(f"backend | {header}", rows),
         "## Learn",
         "`allow_learn=True`: the model keeps its dual variables. The command `learn` gets the last "
         "tenth of the titles.",
-        _common.table(["step", *header[1:]], steps),
-    ]
-    _runner.write_page("annif", "\n\n".join(parts))
+        _common.table(f"step | {header}", steps),
+    )
 
 
 def main():

@@ -110,23 +110,22 @@ def rows_of(name, quiet, busy):
     return rows, multiples
 
 
-def page(rows, multiples, n_hogs, load):
+def write_page(rows, multiples, n_hogs, load):
     worst = max(multiples, key=multiples.get)
     verdict = "holds" if multiples[worst] <= BAR else "**does not hold**"
-    header = ["", "1 thread s", "2 threads s", "gain", "busy, 1 thread s", "busy, 2 threads s"]
-    return "\n\n".join(
-        [
-            "# Two threads on a quiet machine and on a busy one",
-            _runner.source("busy"),
-            f"Medians of turns. Busy: {n_hogs} other processes that compute all the time. The gain "
-            "is that of two threads on the machine as it was; the last column is what two threads "
-            "take on the busy machine as a multiple of one.",
-            _common.table([*header, "multiple"], rows),
-            f"At most {BAR} times the seconds of one thread on the busy machine: {verdict}, at "
-            f"most {multiples[worst]:.2f} ({worst}).",
-            f"(Load average at the end: {_common.figure(load)}; that of the benchmark itself is "
-            f"about {n_hogs + 1}.)",
-        ]
+    header = " | 1 thread s | 2 threads s | gain | busy, 1 thread s | busy, 2 threads s | multiple"
+    _runner.write_page(
+        "busy",
+        "# Two threads on a quiet machine and on a busy one",
+        _runner.source("busy"),
+        f"Medians of turns. Busy: {n_hogs} other processes that compute all the time. The gain "
+        "is that of two threads on the machine as it was; the last column is what two threads "
+        "take on the busy machine as a multiple of one.",
+        _common.table(header, rows),
+        f"At most {BAR} times the seconds of one thread on the busy machine: {verdict}, at "
+        f"most {multiples[worst]:.2f} ({worst}).",
+        f"(Load average at the end: {_common.figure(load)}; that of the benchmark itself is "
+        f"about {n_hogs + 1}.)",
     )
 
 
@@ -151,7 +150,7 @@ def main():
     rows, multiples = [], {}
     for found in kept["models"].values():
         rows, multiples = rows + found["rows"], multiples | found["multiples"]
-    _runner.write_page("busy", page(rows, multiples, **kept["machine"]["last run"]))
+    write_page(rows, multiples, **kept["machine"]["last run"])
 
 
 if __name__ == "__main__":

@@ -150,8 +150,11 @@ def rows_of_best(found):
 
 def write_page():
     found = _runner.kept("calibration")
-    header = ["data, calibration", "ECE@5", "of raw", "ECE@1", "fit s"]
-    parts = [
+    header = "data, calibration | ECE@5 | of raw | ECE@1 | fit s"
+    best = "data (classes), calibration | right | mean p | largest | above 80 | right | ECE@1 | "
+    best += " | ".join(f"right of {share:.0%}" for share in COVERAGES)
+    _runner.write_page(
+        "calibration",
         "# Calibration",
         _runner.source("calibration"),
         "Expected calibration error on the test parts, in percent, in 15 bins of equal width, of "
@@ -172,21 +175,8 @@ def write_page():
         "mean and the largest probability of the best class, the rows with one above 80 and how "
         "many of these are right, the calibration error, and how many of the surest 20, 40 and 60 "
         "per cent of the rows are right. The number of classes is that of the training rows.\n\n"
-        + _common.table(
-            [
-                "data (classes), calibration",
-                "right",
-                "mean p",
-                "largest",
-                "above 80",
-                "right",
-                "ECE@1",
-                *(f"right of {share:.0%}" for share in COVERAGES),
-            ],
-            list(rows_of_best(found)),
-        ),
-    ]
-    _runner.write_page("calibration", "\n\n".join(parts))
+        + _common.table(best, list(rows_of_best(found))),
+    )
 
 
 def draw(found):

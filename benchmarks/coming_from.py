@@ -8,8 +8,7 @@ those of run.py, everything with its defaults. Figures are kept in results/comin
 
 import _runner
 import run
-from _common import figure, table
-from _report import best, percent
+from _common import figure
 from _systems import SYSTEMS
 
 PAGE = "coming_from"
@@ -25,26 +24,21 @@ HEADER = ["system", "fit s", "µs a row", "P@1", "P@3", "P@5", "peak MB", "model
 
 def cells(result):
     """The figures of a system as the cells of its row."""
-    per_row = best(result, "predict_ms")
     return [
-        figure(best(result, "train_s")),
-        "-" if per_row is None else figure(1000 * per_row),
-        *map(percent, result["precision"]),
-        "-" if result["memory_mb"] is None else f"{result['memory_mb']:.0f}",
+        figure(run.best(result, "train_s")),
+        figure(1000 * run.best(result, "predict_ms")),
+        *map(run.percent, result["precision"]),
+        f"{result['memory_mb']:.0f}",
         figure(result["model_mb"]),
     ]
 
 
 def write_page():
-    found = _runner.kept(PAGE)
-    results = [r for systems in found.values() for r in systems.values()]
-    versions = {}
-    for result in results:
-        versions |= result.get("versions", {})
+    kept = _runner.kept(PAGE)
     parts = [
         "# The same task elsewhere and here",
         _runner.source(PAGE),
-        "Versions: " + ", ".join(f"{k} {v}" for k, v in sorted(versions.items())) + ".",
+        f"Versions: {run.versions(kept)}.",
         "Unit rows of TF-IDF, two threads, defaults everywhere; each system in a process of its "
         "own. Seconds of `fit` are the best after a warm-up fit, or of one fit that takes long. "
         "The machine also did other work, so that they are up to twice those of the page against "
@@ -53,17 +47,11 @@ def write_page():
         "cent on the published test part. Peak MB is the memory of the first fit beyond the data, "
         "model MB the size of the saved model. `benchmarks/README.md` says more.",
     ]
-    for data in [*DATA_SETS, ONE_CLASS]:
-        names = ONE_CLASS_NAMES if data == ONE_CLASS else NAMES
-        measured = {k: found[data][k] for k in names if k in found.get(data, {})}
-        rows = [[SYSTEMS[k].title, *cells(r)] for k, r in measured.items() if "failure" not in r]
-        failed = [
-            f"* {SYSTEMS[k].title}: {r['failure']}" for k, r in measured.items() if "failure" in r
-        ]
-        title = f"## {data}" + (", one class a row" if data == ONE_CLASS else "")
-        parts += [title, table(HEADER, rows)] if rows else []
-        parts += ["\n".join(failed)] if failed else []
-    _runner.write_page(PAGE, "\n\n".join(parts))
+    for data in DATA_SETS:
+        parts += run.section(data, kept.get(data, {}), NAMES, HEADER, cells)
+    title = f"{ONE_CLASS}, one class a row"
+    parts += run.section(title, kept.get(ONE_CLASS, {}), ONE_CLASS_NAMES, HEADER, cells)
+    _runner.write_page(PAGE, *parts)
 
 
 def main():

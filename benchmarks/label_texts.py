@@ -8,11 +8,11 @@ decided nothing; and with a fifth of the labels taken away from all training row
 processor seconds. Writes measurements/label_texts.md.
 """
 
-import lzma
 import os
 import time
 
 import _common
+import _label_texts
 import _runner
 import numpy as np
 import scipy.sparse as sp
@@ -25,78 +25,28 @@ MOST_ROWS, MOST_TEST_ROWS = 25_000, 5_000
 HIDDEN = 0.2
 
 
-# ---------------------------------------------------------------------------------------- data
-
-
-def lines(name, file):
-    return lzma.decompress((_common.DATA / name / file).read_bytes()).decode().splitlines()
-
-
-def texts_of(name):
-    """The text of each label of a data set."""
-    if name == "yso_finna_en_small":
-        names = dict(line.split("\t")[:2] for line in lines("yso_finna_en", "label_names.tsv.xz"))
-        return [names.get(label, "") for label in lines(name, "labels.txt.xz")]
-    if name == "cooking_fasttext":
-        return [
-            label.replace("__label__", "").replace("-", " ")
-            for label in lines(name, "labels.txt.xz")
-        ]
-    return [line.partition("\t")[2].replace("\t", " ") for line in lines(name, "labels.tsv.xz")]
-
-
-def counts_of(name):
-    """Counts of words, by the words of the training rows: from the texts, where those are there."""
-    from sklearn.feature_extraction.text import CountVectorizer
-
-    if (_common.DATA / name / "train_texts.txt.xz").exists():
-        words = CountVectorizer(token_pattern=r"\w+")
-        X = words.fit_transform(lines(name, "train_texts.txt.xz"))
-        X_test = words.transform(lines(name, "test_texts.txt.xz"))
-    else:
-        vocabulary = lines(name, "features.txt.xz")
-        words = CountVectorizer(token_pattern=r"\w+", vocabulary=vocabulary)
-        X, _, X_test, _ = _common.read_raw(name)
-    return X, X_test, words.transform(texts_of(name))
-
-
 def load(name):
     """TF-IDF rows of the training rows' words, indicators, and texts of labels alike."""
     _, Y, _, Y_test = _common.read_raw(name)
-    X, X_test, T = counts_of(name)
+    X, X_test, T = _label_texts.counts_of(name)
     rng = np.random.default_rng(0)
     some = np.sort(rng.permutation(X.shape[0])[:MOST_ROWS])
     asked = np.sort(rng.permutation(X_test.shape[0])[:MOST_TEST_ROWS])
     X, X_test, T = _common.tfidf_rows(X[some], X_test[asked], T)
     Y, Y_test = sp.csr_matrix(Y)[some], sp.csr_matrix(Y_test)[asked]
-    T = T[: Y.shape[1]]
     labelled = np.diff(Y_test.indptr) > 0
     return X, Y, X_test[labelled], Y_test[labelled], T
 
 
-# ------------------------------------------------------------------------------------- figures
-
-
 def figures(model, X, Y, frequency):
     """Per cent: nDCG@5, P@1, and recall@10 of labels by their training rows."""
-    top = model.predict_topk(X, 10)[0]
-    hit = np.asarray(Y[np.arange(len(top))[:, None], top].todense()) > 0
+    hit, recalls = _label_texts.recalls(model.predict_topk(X, 10)[0], Y, frequency)
     gain = 1 / np.log2(np.arange(2, 7))
     ideal = np.append(1, np.cumsum(gain))[np.minimum(np.diff(Y.indptr), 5)]
-    found = np.bincount(top[hit], minlength=Y.shape[1])
-    true = np.bincount(Y.indices, minlength=Y.shape[1])
-
-    def recall(chosen):
-        n = true[chosen].sum()
-        return float(100 * found[chosen].sum() / n) if n else None
-
-    return {
+    return recalls | {
         "ndcg5": float(100 * ((hit[:, :5] * gain).sum(axis=1) / ideal).mean()),
         "p1": float(100 * hit[:, 0].mean()),
-        "recall10_none": recall(frequency == 0),
-        "recall10_rare": recall((frequency > 0) & (frequency < 5)),
-        "recall10_others": recall(frequency >= 5),
-        "n_true_none": int(true[frequency == 0].sum()),
+        "n_true_none": int(Y.getnnz(axis=0)[frequency == 0].sum()),
     }
 
 
@@ -166,9 +116,8 @@ compared, to about a third.
 
 
 def cells(found):
-    recalls = [found[f"recall10_{part}"] for part in ("none", "rare", "others")]
-    shown = ["" if value is None else f"{value:.1f}" for value in recalls]
-    return [f"{found['ndcg5']:.1f}", f"{found['p1']:.1f}", *shown, _common.figure(found["cpu_s"])]
+    recalls = _label_texts.shown(found, ("none", "rare", "others"))
+    return [f"{found['ndcg5']:.1f}", f"{found['p1']:.1f}", *recalls, _common.figure(found["cpu_s"])]
 
 
 def report():

@@ -117,12 +117,11 @@ def write_page(found):
         [step, *(f"{f['ms'][step][q]:.3f}" for f in found.values() for q in (0, 1))]
         for step in names
     ]
-    header = [
-        "ms of",
-        *(f"{f['labels']:,} {q}" for f in found.values() for q in ("median", "99 %")),
-    ]
+    header = ["ms of"]
+    header += [f"{f['labels']:,} {q}" for f in found.values() for q in ("median", "99 %")]
     served = ", ".join(f"{f['per_second']:,.0f} ({f['labels']:,} labels)" for f in found.values())
-    parts = [
+    _runner.write_page(
+        "latency",
         "# One string at a time",
         _runner.source("latency"),
         "A string of a test title's words through TF-IDF and `PPDSparseClassifier`, five labels, "
@@ -131,8 +130,7 @@ def write_page(found):
         _common.table(header, rows),
         f"Eight threads that call one `topk_predictor` at once got the same answers, {served} a "
         "second on two processors.",
-    ]
-    _runner.write_page("latency", "\n\n".join(parts))
+    )
 
 
 def main():

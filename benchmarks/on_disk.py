@@ -15,7 +15,6 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
 import _common
 import _runner
@@ -57,12 +56,6 @@ def folder_of(n_pieces, n_rows):
     return folder
 
 
-def status(field):
-    """A figure of this process in MB."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(field + ":")) / 1024
-
-
 class Watch(threading.Thread):
     """The most private memory in use, in MB, looked at every 20 ms; beyond the limit all ends."""
 
@@ -72,7 +65,7 @@ class Watch(threading.Thread):
 
     def run(self):
         while True:
-            self.private = max(self.private, status("RssAnon"))
+            self.private = max(self.private, _common.status_kb(os.getpid(), "RssAnon") / 1024)
             if self.private > self._limit:
                 print(f"more than {self._limit:.0f} MB of private memory", file=sys.stderr)
                 os._exit(1)
@@ -94,21 +87,18 @@ def fit(folder, limit_gb):
     row = np.arange(0, X.shape[0], max(1, X.shape[0] // ASKED))
     best = model.predict_topk(X[row], k=1)[0].ravel()
     right = np.mean(best == Y[row].indices)
-    print(
-        json.dumps(
-            {
-                "x_gb": X.nnz * 8 / 1e9,
-                "rows": X.shape[0],
-                "classes": Y.shape[1],
-                "fit_s": seconds,
-                "cpu_s": processor,
-                "limit_gb": limit_gb,
-                "private_mb": watch.private,
-                "weights": model.coef_.nnz,
-                "training_accuracy": float(right),
-            }
-        )
-    )
+    figures = {
+        "x_gb": X.nnz * 8 / 1e9,
+        "rows": X.shape[0],
+        "classes": Y.shape[1],
+        "fit_s": seconds,
+        "cpu_s": processor,
+        "limit_gb": limit_gb,
+        "private_mb": watch.private,
+        "weights": model.coef_.nnz,
+        "training_accuracy": float(right),
+    }
+    print(json.dumps(figures))
 
 
 def main():
@@ -129,36 +119,21 @@ def main():
         print(found)
         _runner.keep("on_disk", "fits", f"{options.pieces} x {options.rows}", found)
         shutil.rmtree(FOLDER / "scratch", ignore_errors=True)
-    header = [
-        "X GB",
-        "rows",
-        "classes",
-        "fit s",
-        "core-hours",
-        "limit GB",
-        "private memory used MB",
-    ]
-    rows = [
-        [
-            _common.figure(f["x_gb"]),
-            f"{f['rows']:,}",
-            f"{f['classes']:,}",
-            f"{f['fit_s']:.0f}",
-            f"{f['cpu_s'] / 3600:.3f}",
-            f"{f['limit_gb']:g}",
-            f"{f['private_mb']:.0f}",
-        ]
-        for f in sorted(_runner.kept("on_disk")["fits"].values(), key=lambda f: f["x_gb"])
-    ]
-    parts = [
+    header = "X GB | rows | classes | fit s | core-hours | limit GB | private memory used MB"
+    rows = []
+    for f in sorted(_runner.kept("on_disk")["fits"].values(), key=lambda f: f["x_gb"]):
+        rows.append([_common.figure(f["x_gb"]), f"{f['rows']:,}", f"{f['classes']:,}"])
+        rows[-1] += [f"{f['fit_s']:.0f}", f"{f['cpu_s'] / 3600:.3f}", f"{f['limit_gb']:g}"]
+        rows[-1].append(f"{f['private_mb']:.0f}")
+    _runner.write_page(
+        "on_disk",
         "# X on disk",
         _runner.source("on_disk"),
         "`PPDSparseClassifier(scratch=folder, n_jobs=2)` on memory-mapped CSR, in a process that "
         "ends when its private memory in use (RssAnon, looked at every 20 ms) passes the limit. "
         "Mapped files are not private: the system gives and takes their pages.",
         _common.table(header, rows),
-    ]
-    _runner.write_page("on_disk", "\n\n".join(parts))
+    )
 
 
 if __name__ == "__main__":

@@ -6,17 +6,13 @@ Rows have the first of their labels; of the test rows whose class training has, 
 scored. Defaults, one thread (omikuji, three wide trees, two). Writes measurements/one_class.md.
 """
 
-import subprocess
-import tempfile
 import time
-from pathlib import Path
 
 import _common
 import _environment
 import _penalties_data
 import _runner
 import numpy as np
-import scipy.sparse as sp
 
 CLEAN = (
     "esco_occupations",
@@ -72,32 +68,18 @@ def model_of(system):
 def measure(system, X, y, X_test, y_test):
     """P@1, nDCG@5, processor seconds of the fit; None where the system cannot be had."""
     if system == "omikuji":
-        best, seconds = _of_omikuji(X, y, X_test)
-        if best is None:
+        Y = _penalties_data.indicator(y, y.max() + 1)
+        if (found := _environment.best_labels("omikuji_wide", X, Y, X_test)) is None:
             return None
+        best, (_, seconds) = found
     else:
         model, began = model_of(system), time.process_time()
         model.fit(X, y)
         seconds = time.process_time() - began
         best = model.predict_topk(X_test, 5)[0]
     hits = best == y_test[:, None]
-    return [100 * hits[:, 0].mean(), 100 * (hits / np.log2(np.arange(2, 7))).sum(1).mean(), seconds]
-
-
-def _of_omikuji(X, y, X_test):
-    python, reason = _environment.peers_python()
-    if python is None:
-        print(reason)
-        return None, None
-    with tempfile.TemporaryDirectory() as folder:
-        parts = {"X": X, "Y": _penalties_data.indicator(y, y.max() + 1), "X_test": X_test}
-        for name, M in parts.items():
-            sp.save_npz(Path(folder, f"{name}.npz"), sp.csr_matrix(M, dtype=np.float32))
-        Path(folder, "model").mkdir()
-        worker = Path(__file__).with_name("_peer_worker.py")
-        subprocess.run([python, worker, folder, "omikuji_wide"], check=True, capture_output=True)
-        best = np.load(Path(folder, "best.npy")).astype(np.int64)
-        return best, float(np.load(Path(folder, "seconds.npy"))[1])
+    ndcg = (hits / np.log2(np.arange(2, 7))).sum(axis=1).mean()
+    return [100 * hits[:, 0].mean(), 100 * ndcg, float(seconds)]
 
 
 def page(kept):

@@ -10,10 +10,7 @@ changes.
 Writes measurements/penalties.md.
 """
 
-import subprocess
-import tempfile
 import time
-from pathlib import Path
 
 import _common
 import _environment
@@ -93,27 +90,12 @@ def _squares(X):
 
 def measure_trees(split):
     """Measures and seconds of each tree, None where it cannot be had."""
-    python, reason = _environment.peers_python()
-    if python is None:
-        print(reason)
-        return None
     found = {}
     for system in TREES:
-        with tempfile.TemporaryDirectory() as folder:
-            for name in ("X", "Y", "X_test"):
-                M = sp.csr_matrix(getattr(split, name), dtype=np.float32)
-                M.sort_indices()  # PECOS asks for it
-                sp.save_npz(Path(folder, f"{name}.npz"), M)
-            Path(folder, "model").mkdir()
-            worker = Path(__file__).with_name("_peer_worker.py")
-            subprocess.run(
-                [python, worker, folder, system],
-                check=True,
-                capture_output=True,
-                env=_environment.variables(2),
-            )
-            best, seconds = np.load(Path(folder, "best.npy")), np.load(Path(folder, "seconds.npy"))
-        found[system] = [*measures(split.Y_test, best.astype(np.int64)), *seconds]
+        made = _environment.best_labels(system, split.X, split.Y, split.X_test)
+        if made is None:
+            return None
+        found[system] = [*measures(split.Y_test, made[0]), *made[1]]
     return found
 
 

@@ -5,7 +5,7 @@
     python benchmarks/run.py --report               only the page, from the figures there are
 
 Each system runs in its own process. A part can be run again without the
-rest. Writes measurements/peers.md.
+rest. Writes measurements/peers.md. coming_from.py and sizes.py measure and show systems alike.
 """
 
 import json
@@ -17,10 +17,10 @@ import time
 
 import _common
 import _environment
-import _report
 import _runner
 import numpy as np
 import scipy.sparse as sp
+from _common import figure
 from _systems import SYSTEMS
 
 SMALL = ["bibtex", "cooking_fasttext", "delicious"]
@@ -30,20 +30,15 @@ THOUSAND_LABELS = "yso_finna_en_1000"
 DATA_SETS = [*SMALL, *MEDIUM, "yso_finna_en_small_rare", "oewn_hypernym_rare"]
 DATA_SETS += [*LONG_TEXTS, *_common.IN_CHARACTERS]
 DATA_SETS += ["oewn_hypernym", THOUSAND_LABELS, *_common.RUNNING_TEXT, "yso_finna_en"]
-YARDSTICK = "yardstick"
-# The yardstick is run right after ours with its objective: they are compared side by side.
-NAMES = ["ppdsparse", "ppdsparse_1", "ppdsparse_y", YARDSTICK]
 ELSEWHERE = ("ppdsparse_2", "ovr_logistic", "ovr_sgd", "class_")  # systems of other scripts
-NAMES += [name for name in SYSTEMS if name not in NAMES and not name.startswith(ELSEWHERE)]
+NAMES = [name for name in SYSTEMS if not name.startswith(ELSEWHERE)]
 RESULTS = _common.BUILD / "results"
 # A system that is not named here runs on all data sets. The others are left out where they would
 # take more than ten minutes, or all of the memory, unless --long-runs asks for it; what is left
-# takes 2¼ hours. Variants of ours and the yardstick are for short texts.
+# takes 2¼ hours.
 SHORT_TEXTS = [*SMALL, *MEDIUM, "oewn_hypernym"]
 RUNS_ON = {
     "ppdsparse_1": [*SHORT_TEXTS[2:], "yso_finna_en"],
-    "ppdsparse_y": [*SHORT_TEXTS, "yso_finna_en"],
-    YARDSTICK: [*SHORT_TEXTS, "yso_finna_en"],
     "pecos_ova": SHORT_TEXTS,
     "napkinxc_br": SMALL,
     "libmultilabel_ova": [*SMALL, "yso_finna_en_rare"],
@@ -73,7 +68,7 @@ def run_worker(name, data, folder, options):
         raise RuntimeError(reason)
     worker = _common.ROOT / "benchmarks" / "_worker.py"
     numbers = options.repeats, options.long, options.some_labels
-    call = [*_limit(options), python, worker, name, data, folder, *map(str, numbers)]
+    call = [*_limit(options), python, worker, "measure", name, data, folder, *map(str, numbers)]
     log = folder / "log.txt"
     with open(log, "w") as f:
         returncode = run_group(call, f, _environment.variables(system.threads), options.timeout)
@@ -115,10 +110,7 @@ def measure(name, data, options, page="peers"):
     _common.prepare(data)
     start = time.perf_counter()
     try:
-        if name == YARDSTICK:
-            result = _environment.run_yardstick(data, 2, options.repeats, options.long)
-        else:
-            result = run_worker(name, data, folder, options)
+        result = run_worker(name, data, folder, options)
     except subprocess.TimeoutExpired:
         result = {"failure": f"did not finish in {options.timeout} s"}
     except (RuntimeError, subprocess.CalledProcessError) as error:
@@ -131,7 +123,84 @@ def measure(name, data, options, page="peers"):
     }
     _runner.keep(page, data, name, result)
     spent = time.perf_counter() - start
-    print(f"{data:26}{name:20}{_report.one_line(result)}  [{spent:.0f} s]", flush=True)
+    print(f"{data:26}{name:20}{one_line(result)}  [{spent:.0f} s]", flush=True)
+
+
+# -------------------------------------------------------------------------------- their tables
+
+HEADER = ["system", "train s", "predict ms a row", "P@1", "P@3", "P@5", "PSP@5"]
+HEADER += ["peak MB", "model MB"]
+
+
+def best(result, field):
+    """The best repetition, None where it was not measured."""
+    return min(result[field]) if result and result.get(field) else None
+
+
+def percent(share):
+    return "-" if share is None else f"{100 * share:.2f}"
+
+
+def prediction(result):
+    """Time a row; in brackets that of a model which is faster when saved and loaded again."""
+    each = [best(result, f) for f in ("predict_ms", "predict_as_trained_ms")]
+    shown, *rest = [figure(ms) for ms in each if ms is not None]
+    return shown + "".join(f" ({ms} as trained)" for ms in rest)
+
+
+def cells(result):
+    """A system's figures as the cells of its row."""
+    if "n_labels" in result:
+        some, every = result["n_labels"]
+        about = float(f"{best(result, 'train_s') * every / some:.2g}")
+        return [f"about {about:.0f}, by {some} labels", *["-"] * (len(HEADER) - 2)]
+    return [
+        figure(best(result, "train_s")),
+        prediction(result),
+        *map(percent, result["precision"]),
+        percent(result["psp"]),
+        f"{result['memory_mb']:.0f}",
+        figure(result["model_mb"]),
+    ]
+
+
+def one_line(result):
+    """Line that is printed when a system is done."""
+    if "failure" in result:
+        return result["failure"]
+    return "  ".join(f"{h} {c}" for h, c in zip(HEADER[1:], cells(result), strict=True))
+
+
+def section(title, found, names, header=HEADER, cells=cells):
+    """A table of the systems that were measured, and what failed."""
+    found = {SYSTEMS[name].title: found[name] for name in names if name in found}
+    rows = [[name, *cells(r)] for name, r in found.items() if "failure" not in r]
+    failed = [f"* {name}: {r['failure']}" for name, r in found.items() if "failure" in r]
+    parts = [_common.table(header, rows)] if rows else []
+    parts += ["\n".join(failed)] if failed else []
+    return [f"## {title}", *parts] if parts else []
+
+
+def versions(kept):
+    """All versions of the systems' packages."""
+    found = [r.get("versions", {}) for systems in kept.values() for r in systems.values()]
+    every = {name: version for some in found for name, version in some.items()}
+    return ", ".join(f"{name} {version}" for name, version in sorted(every.items()))
+
+
+def write_page():
+    kept = _runner.kept("peers")
+    parts = [
+        "# Against other libraries",
+        "Unit-length TF-IDF rows, two threads, each system in its own process after a warm-up fit, "
+        "best repetition (one where a fit takes longer than the limit). Peak memory is that of "
+        "training beyond the interpreter and the data, the model as it is saved. "
+        f"`benchmarks/README.md` says more. Versions: {versions(kept)}.",
+        _runner.source("peers"),
+    ]
+    for data in DATA_SETS:
+        parts += section(data, kept.get(data, {}), SYSTEMS)
+    _runner.write_page("peers", *parts)
 
 
 def parse_arguments():
@@ -175,7 +244,7 @@ def main():
                 measure(name, data, options)
             elif left_out:
                 print(f"{data:26}{name:20}left out (--long-runs has it)")
-    _report.write(DATA_SETS, {k: s.title for k, s in SYSTEMS.items()})
+    write_page()
 
 
 if __name__ == "__main__":

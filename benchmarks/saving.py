@@ -34,10 +34,9 @@ LIMITS = {"open": 0.2, "row": 5.0}
 
 def main():
     parser = _runner.parser(__doc__, data=DATA_SETS, note=True)
-    parser.add_argument(
-        "--gigabytes", type=float, default=1.0, help="of each large model; 0 for none"
-    )
-    parser.add_argument("--opened", nargs=3, metavar=("FILE", "MODE", "ROWS"), help="internal")
+    add = parser.add_argument
+    add("--gigabytes", type=float, default=1.0, help="of each large model; 0 for none")
+    add("--opened", nargs=3, metavar=("FILE", "MODE", "ROWS"), help="internal")
     options = parser.parse_args()
     if options.opened:
         print(json.dumps(opened(*options.opened)))
@@ -49,9 +48,9 @@ def main():
         for name in options.data:
             _runner.keep("saving", "size", name, precision_and_size(name))
     kept = _runner.kept("saving")
-    parts = ["# Model files", _runner.source("saving"), *_runner.note("saving", options.note)]
+    parts = [_runner.source("saving"), *_runner.note("saving", options.note)]
     parts += [*kept.get("large", {}).values(), *kept.get("size", {}).values()]
-    _runner.write_page("saving", "\n\n".join(parts))
+    _runner.write_page("saving", "# Model files", *parts)
 
 
 # ----------------------------------------------------------------------------- size and precision
@@ -77,21 +76,16 @@ def precision_and_size(name):
     for compress in (0, 3):
         joblib.dump(model, path, compress=compress)
         add(f"joblib, compress={compress}", joblib.load(path))
-    for options in ({}, {"dtype": "float16"}, *({"threshold": t} for t in THRESHOLDS)):
+    ways = [{}, {"dtype": "float16"}, *({"threshold": t} for t in THRESHOLDS)]
+    for options in (*ways, {"dtype": "float16", "threshold": THRESHOLDS[0]}):
         model.save(path, **options)
-        add(call(options), load(path))
-    options = {"dtype": "float16", "threshold": THRESHOLDS[0]}
-    model.save(path, **options)
-    add(call(options), load(path))
+        arguments = ["path", *(f"{k}={v!r}" for k, v in options.items())]
+        add(f"`save({', '.join(arguments)})`", load(path))
     path.unlink()
     header = ["how", "MB", "weights", *(f"P@{k} (change)" for k in _common.CUTS)]
     n_classes, n_features = model.coef_.shape
     title = f"## {name}: K = {n_classes:,}, D = {n_features:,}"
     return f"{title}\n\n{_common.table(header, rows)}"
-
-
-def call(options):
-    return f"`save({', '.join(['path', *(f'{k}={v!r}' for k, v in options.items())])})`"
 
 
 # --------------------------------------------------------------------------------- large models
@@ -112,12 +106,8 @@ def large_models(gigabytes):
         shape = f"{model.coef_.shape[0]:,} x {model.coef_.shape[1]:,}"
         print(f"{name} {shape}: saved in {saving:.1f} s", flush=True)
         del model
-        for how, file in (
-            ("r", path),
-            ("r, not in the page cache", path),
-            ("None", path),
-            ("joblib", pickled),
-        ):
+        for how in ("r", "r, not in the page cache", "None", "joblib"):
+            file = pickled if how == "joblib" else path
             found = in_process(file, how)
             if how == "None":
                 found["how"] += f" (save took {saving:.1f} s)"
@@ -125,23 +115,15 @@ def large_models(gigabytes):
             print(rows[-1], flush=True)
         path.unlink()
         pickled.unlink()
-    header = [
-        "model, K x D",
-        "GB",
-        "opened with",
-        "open s",
-        "first row ms",
-        "row ms",
-        "95 % ms",
-        "memory MB",
-    ]
-    text = "## Models of a gigabyte"
-    text += (
-        f"\n\nOpened in a process of its own; then the five best classes of {N_ROWS} rows of "
-        f"{ROW} features, row by row: the first, and of the others the median and the quantile of "
-        "95 %. Memory is what the process has of its own at the end, without the pages of the "
-        "mapped file. Features are drawn by Zipf's law, as words are, in weights and in rows. The "
-        f"limits are to open a gigabyte in {LIMITS['open']} s and to predict a row in "
+    header = (
+        "model, K x D | GB | opened with | open s | first row ms | row ms | 95 % ms | memory MB"
+    )
+    text = (
+        "## Models of a gigabyte\n\nOpened in a process of its own; then the five best classes of "
+        f"{N_ROWS} rows of {ROW} features, row by row: the first, and of the others the median and "
+        "the quantile of 95 %. Memory is what the process has of its own at the end, without the "
+        "pages of the mapped file. Features are drawn by Zipf's law, as words are, in weights and "
+        f"in rows. The limits are to open a gigabyte in {LIMITS['open']} s and to predict a row in "
         f"{LIMITS['row']:g} ms."
     )
     return f"{text}\n\n{_common.table(header, rows)}"
@@ -211,12 +193,11 @@ def opened(file, how, rows):
         start = time.perf_counter()
         model.predict_topk(row, k=_common.TOP)
         times.append(1e3 * (time.perf_counter() - start))
+    ms = times[0], float(np.median(times[1:])), float(np.quantile(times[1:], 0.95))
     return {
         "how": how if how == "joblib" else f"mmap_mode={how}",
         "open": f"{seconds:.3f}",
-        "first": _common.figure(times[0]),
-        "median": _common.figure(float(np.median(times[1:]))),
-        "most": _common.figure(float(np.quantile(times[1:], 0.95))),
+        **dict(zip(("first", "median", "most"), map(_common.figure, ms), strict=True)),
         "memory": f"{_common.status_kb(os.getpid(), 'RssAnon') / 1e3:.0f}",
     }
 

@@ -58,7 +58,7 @@ def serial_table(found):
         bounds = (f"{1 / (share + (1 - share) / cores):.1f}" for cores in CORES)
         rows.append([f"{n_samples:,}", f"{n_classes:,}", _common.figure(total)])
         rows[-1] += [_common.figure(alone), f"{100 * share:.1f} %", *bounds]
-    header = ["N", "K", "all s", "serial s", "share", *(f"{cores} cores" for cores in CORES)]
+    header = "N | K | all s | serial s | share | " + " | ".join(f"{cores} cores" for cores in CORES)
     return _common.table(header, rows)
 
 
@@ -126,8 +126,7 @@ def main():
         ]
         rows.append(["exponent", *(f"{exponent(sizes, times[t]):.2f}" for t in THREADS), ""])
         parts.append(f"## {fixed}, {what} grows")
-        header = [what, "one thread s", "two threads s", "ratio"]
-        parts.append(_common.table(header, rows))
+        parts.append(_common.table(f"{what} | one thread s | two threads s | ratio", rows))
         worst = max(exponent(sizes, t) for t in times.values())
         bound = f"as K N, with {what} squared" if fixed == BOTH else f"linear in {what}"
         verdict = "holds" if worst <= 1 + (fixed == BOTH) else "**does not hold**"
@@ -141,7 +140,7 @@ def main():
             "most, if the rest is shared evenly (Amdahl's law). It is a bound: the fits of the "
             "pilot of penalties may have no more than 32 blocks of classes for all threads."
         )
-    _runner.write_page("scaling", "\n\n".join(parts))
+    _runner.write_page("scaling", *parts)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ measurements/sizes.md.
 """
 
 import _common
-import _report
 import _runner
 import run
 from _systems import SYSTEMS
@@ -46,16 +45,16 @@ def row(share, sizes, name, result):
     cells = [f"{share:.0%}", f"{sizes[0]:,}", f"{sizes[2]:,}", SYSTEMS[name].title]
     if "failure" in result:
         return [*cells, result["failure"], *["-"] * (len(HEADER) - len(cells) - 1)]
-    each = [_report.best(result, f) for f in ("predict_ms", "predict_as_trained_ms")]
+    each = [run.best(result, f) for f in ("predict_ms", "predict_as_trained_ms")]
     us = [f"{1e3 * ms:.0f}" for ms in each if ms is not None]
     return [
         *cells,
-        _common.figure(_report.best(result, "train_s")),
+        _common.figure(run.best(result, "train_s")),
         _common.figure(result["train_cpu_s"]),
         f"{result['resident_mb'] / 1e3:.2f}",
         f"{result['model_mb'] / 1e3:.3f}",
         us[0] + (f" ({us[1]})" if us[1:] else ""),
-        *(_report.percent(result["precision"][i]) for i in (0, 2)),
+        *(run.percent(result["precision"][i]) for i in (0, 2)),
     ]
 
 

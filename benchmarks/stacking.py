@@ -4,101 +4,49 @@
 
 All training rows; up to 4,000 test rows, which decided nothing. Texts are the names of the labels,
 where words are known of them, by the words of the training rows; of oewn_hypernym the words of the
-synset (see _wordnet.py). One thread; processor seconds.
+synset. One thread; processor seconds.
 Writes measurements/stacking.md.
 """
 
-import lzma
 import os
 import time
 
 import _common
+import _label_texts
 import _runner
-import _wordnet
 import numpy as np
 import scipy.sparse as sp
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-WITH_TEXTS = ("cooking_fasttext", "esco_occupations", "oewn_hypernym", "yso_finna_en_small")
 DATA = ("bibtex", "cooking_fasttext", "delicious", "yso_finna_en_small", "oewn_hypernym")
 DATA += ("esco_occupations", "codespell_fix")
 MOST_TEST_ROWS = 4000
 
 
-# ---------------------------------------------------------------------------------------- data
-
-
-def lines(name, file):
-    return lzma.decompress((_common.DATA / name / file).read_bytes()).decode().splitlines()
-
-
-def texts_of(name):
-    """The text of each label of a data set."""
-    if name == "yso_finna_en_small":
-        names = dict(line.split("\t")[:2] for line in lines("yso_finna_en", "label_names.tsv.xz"))
-        return [names.get(label, "") for label in lines(name, "labels.txt.xz")]
-    if name == "oewn_hypernym":
-        known = _wordnet.synsets()
-        words = [known.get(label, ((),))[0] for label in lines(name, "labels.txt.xz")]
-        return [" ".join(some) for some in words]
-    if name == "cooking_fasttext":
-        labels = lines(name, "labels.txt.xz")
-        return [label.replace("__label__", "").replace("-", " ") for label in labels]
-    return [line.partition("\t")[2].replace("\t", " ") for line in lines(name, "labels.tsv.xz")]
-
-
 def load(name):
     """TF-IDF rows, indicators, and texts of labels alike, or None."""
-    from sklearn.feature_extraction.text import CountVectorizer
-
-    X, Y, X_test, Y_test = (sp.csr_matrix(part) for part in _common.read_raw(name))
-    T = None
-    if name in WITH_TEXTS:
-        words = CountVectorizer(token_pattern=r"\w+")
-        if (_common.DATA / name / "train_texts.txt.xz").exists():
-            X = words.fit_transform(lines(name, "train_texts.txt.xz"))
-            X_test = words.transform(lines(name, "test_texts.txt.xz"))
-        else:
-            words.set_params(vocabulary=lines(name, "features.txt.xz"))
-        T = words.transform(texts_of(name))[: Y.shape[1]]
+    _, Y, _, Y_test = (sp.csr_matrix(part) for part in _common.read_raw(name))
+    X, X_test, T = _label_texts.counts_of(name)
     asked = np.flatnonzero(np.diff(Y_test.indptr) > 0)
     asked = np.sort(np.random.default_rng(0).permutation(asked)[:MOST_TEST_ROWS])
     X, X_test, *others = _common.tfidf_rows(X, X_test[asked], *([] if T is None else [T]))
     return X, Y, X_test, Y_test[asked], others[0] if others else None
 
 
-# ------------------------------------------------------------------------------------- figures
-
-
-def figures(top, Y, frequency):
+def figures(top, Y, frequency, n_rows):
     """Per cent: nDCG@5, P@1, PSP@5, and recall@10 of labels by their training rows."""
     from sklearn_xc.metrics import ndcg_at_k, psprecision_at_k
 
-    n_rows = len(top)
-    hit = np.asarray(Y[np.arange(n_rows)[:, None], top].todense()) > 0
-    found = np.bincount(top[hit], minlength=Y.shape[1])
-    true = np.bincount(Y.indices, minlength=Y.shape[1])
-
-    def recall(chosen):
-        n = true[chosen].sum()
-        return float(100 * found[chosen].sum() / n) if n else None
-
-    return {
+    hit, recalls = _label_texts.recalls(top, Y, frequency)
+    a, b = 0.55, 1.5
+    times = (np.log(n_rows) - 1) * (b + 1) ** a
+    propensities = 1 / (1 + times * np.exp(-a * np.log(frequency + b)))
+    return recalls | {
         "ndcg5": 100 * ndcg_at_k(Y, top, 5),
         "p1": float(100 * hit[:, 0].mean()),
-        "psp5": 100 * psprecision_at_k(Y, top, 5, propensities=propensities(frequency)),
-        "recall10_none": recall(frequency == 0),
-        "recall10_rare": recall((frequency > 0) & (frequency < 5)),
+        "psp5": 100 * psprecision_at_k(Y, top, 5, propensities=propensities),
     }
-
-
-def propensities(frequency):
-    n, a, b = N_ROWS[0], 0.55, 1.5
-    return 1 / (1 + (np.log(n) - 1) * (b + 1) ** a * np.exp(-a * np.log(frequency + b)))
-
-
-N_ROWS = [1]
 
 
 def fit_seconds(X, Y, texts):
@@ -115,7 +63,6 @@ def run(name):
     from sklearn_xc import TopKStackingClassifier
 
     X, Y, X_test, Y_test, T = load(name)
-    N_ROWS[0] = X.shape[0]
     frequency = np.asarray(Y.sum(axis=0)).ravel()
     result = {"shape": [*X.shape, Y.shape[1]]}
     for texts in (None,) if T is None else (None, T):
@@ -130,7 +77,8 @@ def run(name):
             start = time.process_time()
             top = estimator.predict_topk(X_test, min(10, Y.shape[1]))[0]
             seconds = time.process_time() - start
-            found[system] = figures(top, Y_test, frequency) | {"ms": 1e3 * seconds / len(top)}
+            found[system] = figures(top, Y_test, frequency, X.shape[0])
+            found[system]["ms"] = 1e3 * seconds / len(top)
         found["stack"] |= {
             "fit_s": fitted,
             "parts_s": parts_s,
@@ -167,14 +115,13 @@ def report():
     for name, result in kept.get("data", {}).items():
         for part in ("without texts", "with texts"):
             for system, found in result.get(part, {}).items():
-                recalls = [found["recall10_none"], found["recall10_rare"]]
                 lines.append(
                     [
                         f"{name}, {part}: {system}",
                         f"{found['ndcg5']:.1f}",
                         f"{found['p1']:.1f}",
                         f"{found['psp5']:.1f}",
-                        *["" if r is None else f"{r:.1f}" for r in recalls],
+                        *_label_texts.shown(found, ("none", "rare")),
                         _common.figure(found.get("fit_s")),
                         ratio(found),
                         _common.figure(found["ms"]),

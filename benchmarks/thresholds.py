@@ -81,8 +81,7 @@ def write_page():
         "PPDSparseClassifier with its defaults; seconds of the whole fit on two threads of a "
         "machine that was busy with other work.",
     ]
-    header = ["decision", "micro F1", "macro F1", "example F1", "labels", "threshold"]
-    header += ["held out", "fit s"]
+    header = "decision | micro F1 | macro F1 | example F1 | labels | threshold | held out | fit s"
     for name, found in _runner.kept("thresholds").items():
         rows = []
         for run, figures in found["runs"].items():
@@ -93,7 +92,7 @@ def write_page():
             cells.append(_common.figure(figures["seconds"]) if "seconds" in figures else "")
             rows.append(cells)
         parts += [f"## {name}", _common.table(header, rows)]
-    _runner.write_page("thresholds", "\n\n".join(parts))
+    _runner.write_page("thresholds", *parts)
 
 
 def main():

@@ -76,14 +76,6 @@ def by_value(name, parameter, values, trained_on=lambda split: split):
     return found
 
 
-def rows_by_value(figures):
-    return [
-        [name, value, f"{g['seconds']:.2f}", *(f"{measure:.2f}" for measure in g["measures"])]
-        for name, f in figures.items()
-        for value, g in f.items()
-    ]
-
-
 PARTS = {
     "penalties": penalties,
     "l2": partial(by_value, parameter="l2", values=L2),
@@ -92,44 +84,41 @@ PARTS = {
 }
 
 
+def table_by_value(parameter, figures):
+    header = f"data | {parameter} | fit s | {' | '.join(MEASURES)}"
+    rows = [
+        [name, value, f"{g['seconds']:.2f}", *(f"{measure:.2f}" for measure in g["measures"])]
+        for name, f in figures.items()
+        for value, g in f.items()
+    ]
+    return _common.table(header, rows)
+
+
 def write_page(found):
     rows = []
     for name, f in found.get("penalties", {}).items():
         (plain_s, chosen_s), (l1, l2) = f["seconds"], f["l1, l2"]
-        rows.append(
-            [
-                name,
-                f"{plain_s:.2f}",
-                f"{chosen_s:.2f}",
-                f"{chosen_s / plain_s:.1f}",
-                f"{f['plain'][0]:.2f}",
-                f"{f['chosen'][0]:.2f}",
-                f"{l1:.3g}, {l2:.3g}",
-            ]
-        )
-    parts = [
+        rows.append([name, f"{plain_s:.2f}", f"{chosen_s:.2f}", f"{chosen_s / plain_s:.1f}"])
+        rows[-1] += [f"{f['plain'][0]:.2f}", f"{f['chosen'][0]:.2f}", f"{l1:.3g}, {l2:.3g}"]
+    header = "data | plain s | CV s | ratio | plain P@1 | CV P@1 | chosen l1, l2"
+    _runner.write_page(
+        "tuning",
         "# Choosing penalties, weighting labels",
         _runner.source("tuning"),
         "## PPDSparseClassifierCV",
         "The default grid of 4 x 5 pairs, two fifths of the training rows held out, beside one "
         "plain fit; precision@1 in per cent on test rows.",
-        _common.table(
-            ["data", "plain s", "CV s", "ratio", "plain P@1", "CV P@1", "chosen l1, l2"], rows
-        ),
+        _common.table(header, rows),
         "## Multiples of l2",
         "Precision and propensity-scored precision in per cent on test rows.",
-        _common.table(["data", "l2", "fit s", *MEASURES], rows_by_value(found.get("l2", {}))),
+        table_by_value("l2", found.get("l2", {})),
         "## Rows that have a label",
         "Multiples of l2 again, trained on the rows that have one of the labels.",
-        _common.table(["data", "l2", "fit s", *MEASURES], rows_by_value(found.get("labelled", {}))),
+        table_by_value("l2", found.get("labelled", {})),
         "## Propensities as weights",
         "Precision and propensity-scored precision in per cent on test rows.",
-        _common.table(
-            ["data", "class_weight", "fit s", *MEASURES],
-            rows_by_value(found.get("propensity", {})),
-        ),
-    ]
-    _runner.write_page("tuning", "\n\n".join(parts))
+        table_by_value("class_weight", found.get("propensity", {})),
+    )
 
 
 def main():

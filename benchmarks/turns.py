@@ -21,9 +21,9 @@ import _environment
 import _runner
 import numpy as np
 from _systems import SYSTEMS
-from _turn_worker import ANSWER
-from _turns import UNITS, key_of
+from _worker import ANSWER
 
+UNITS = {"fits": "seconds", "predictions": "microseconds", "processor": "microseconds"}
 TURNS = {"fits": 5, "predictions": 15, "processor": 15}
 DATA = ["bibtex", "cooking_fasttext", "delicious", *_common.RARE]
 DATA += ["yso_finna_en_small", "oewn_hypernym", *_common.RUNNING_TEXT, "yso_finna_en"]
@@ -38,11 +38,11 @@ def worker(what, name, data, folder):
     if python is None:
         raise SystemExit(reason)
     folder.mkdir()
-    script = Path(__file__).with_name("_turn_worker.py")
+    script = Path(__file__).with_name("_worker.py")
     with (
         open(folder / "log.txt", "w") as log,
         subprocess.Popen(
-            [python, script, what, name, data, folder],
+            [python, script, "turns", what, name, data, folder],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,
@@ -86,8 +86,8 @@ def table(what):
         first, second = np.transpose(found[UNITS[what]])
         sizes = [_common.figure(mb) for mb in found.get("mb", ())] if what == "processor" else []
         rows.append([key, len(first), *map(quartiles, (first, second, second / first)), *sizes])
-    header = ["data, systems", "turns", "the first", "the second", "times"]
-    header += ["MB of the first", "of the second"] if what == "processor" else []
+    header = "data, systems | turns | the first | the second | times"
+    header += " | MB of the first | of the second" if what == "processor" else ""
     return _common.table(header, rows)
 
 
@@ -108,7 +108,8 @@ def behind():
 
 
 def write_page():
-    parts = [
+    _runner.write_page(
+        "turns",
         "# By turns",
         behind(),
         _runner.source("turns"),
@@ -124,8 +125,7 @@ def write_page():
         "## Predictions with one thread",
         "Microseconds of the processor, and the size of the saved model, ours as a file of `save`.",
         table("processor"),
-    ]
-    _runner.write_page("turns", "\n\n".join(parts))
+    )
 
 
 def main():
@@ -139,7 +139,7 @@ def main():
     if not options.report:
         for what, data in product(options.of, options.data):
             figures, sizes = measure(what, data, options.systems, options.turns or TURNS[what])
-            key = key_of(data, options.systems)
+            key = f"{data}, {' and '.join(options.systems)}"
             print(what, key, np.median(figures, axis=0), flush=True)
             record = {UNITS[what]: figures.tolist()}
             if what == "processor":

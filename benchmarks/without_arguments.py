@@ -43,14 +43,8 @@ TITLES = {
     "augment_reduce": "AugmentReduceClassifier",
     "implicit": "ImplicitSoftmaxRegressor",
 }
-HEADS = TITLES | {  # short, for the table
-    "logistic": "logistic",
-    "ppdsparse": "PPD sparse",
-    "memoir": "Memoir SVC",
-    "ldgs": "LDGS",
-    "augment_reduce": "augment, reduce",
-    "implicit": "implicit softmax",
-}
+HEADER = "data | logistic | LinearSVC | PPD sparse | Memoir SVC | LDGS | augment, reduce | "
+HEADER += "implicit softmax"
 DATA_SETS = [
     *(f"{name}_{form}" for name in SMALL for form in ("raw", "standardised")),
     *TEXTS,
@@ -192,10 +186,7 @@ def read(data, system):
 
 def references_on(data):
     """The figures of scikit-learn's estimators, measured if they are not there."""
-    for system in REFERENCES:
-        if read(data, system) is None:
-            write(data, system)
-    return {system: read(data, system) for system in REFERENCES}
+    return {system: read(data, system) or write(data, system) for system in REFERENCES}
 
 
 def write(data, system):
@@ -222,21 +213,19 @@ def write_page():
     rows, missed = [], []
     for data in DATA_SETS:
         figures = {system: read(data, system) for system in TITLES}
-        if not any(figures.values()):
+        references = {system: figures.pop(system) for system in REFERENCES}
+        if not all(references.values()):
             continue
-        ready = all(figures[r] for r in REFERENCES)
-        references = {r: figures[r] for r in REFERENCES} if ready else None
-        own = {s: f for s, f in figures.items() if s not in REFERENCES}
-        rows.append(
-            [data.replace("_", " "), *(cell(data, figures[r], None) for r in REFERENCES)]
-            + [cell(data, f, references) for f in own.values()]
-        )
+        both = [cell(data, f, None) for f in references.values()]
+        own = [cell(data, f, references) for f in figures.values()]
+        rows.append([data.replace("_", " "), *both, *own])
         missed += [
-            f"* {data}, {TITLES[s]}: {'; '.join(misses(data, f, references))}"
-            for s, f in own.items()
-            if f and references and misses(data, f, references)
+            f"* {data}, {TITLES[system]}: {'; '.join(found)}"
+            for system, f in figures.items()
+            if f and (found := misses(data, f, references))
         ]
-    parts = [
+    _runner.write_page(
+        PAGE,
         "# Without arguments",
         _runner.source(PAGE),
         "Test accuracy in per cent / log-loss / CPU seconds of `fit` on one thread. One class a "
@@ -246,11 +235,10 @@ def write_page():
         f"are unit rows of TF-IDF. Small data: means over {N_SPLITS} splits. "
         + "; ".join(f"{k} has its {v} largest classes" for k, v in MOST_CLASSES.items())
         + f". The bars: {BARS}. Bold: a bar is missed.",
-        table(["data", *HEADS.values()], rows),
+        table(HEADER, rows),
         "## Bars missed",
         "\n".join(missed) or "None.",
-    ]
-    _runner.write_page(PAGE, "\n\n".join(parts))
+    )
 
 
 def main():

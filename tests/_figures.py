@@ -137,8 +137,8 @@ def amazon(k):
 
 def of_memoir(system):
     def figures(k):
-        r = k.memoir.memoir[f"table-oewn_hypernym-{system}"]
-        seconds = r.get("cpu_s", r.seconds)
+        r = k.papers.memoir[f"oewn_hypernym-{system}"]
+        seconds = r.cpu_s if "cpu_s" in r else r.seconds
         return [percent(r.accuracy), percent(r.macro_f1), significant(seconds)] + [
             fixed(r.memory_mb, 0)
         ]
@@ -156,7 +156,7 @@ def of_augment_reduce(data, column, paper):
         PAPERS,
         f"* - {column[1]} - {paper[0]} - {{}} - {paper[1]} - {{}}",
         lambda k: [
-            fixed(k.augment_reduce.augment_reduce[f"{data}-{column[0]}"][key], 3)
+            fixed(k.papers.augment_reduce[f"{data}-{column[0]}"][key], 3)
             for key in ("log_likelihood", "accuracy@1")
         ],
     )
@@ -168,8 +168,8 @@ LOGISTIC = "logistic", "logistic A&R"
 
 
 def ratio(k, data, solver):
-    curve = {s: k.implicit.implicit[f"{data}-{s}"].auto_curve[-1] for s in ("implicit", solver)}
-    return "not finite" if curve[solver] is None else significant(curve[solver] / curve["implicit"])
+    loss = {s: k.papers["implicit, auto"][f"{data}-{s}"].loss for s in ("implicit", solver)}
+    return "not finite" if loss[solver] is None else significant(loss[solver] / loss["implicit"])
 
 
 def by_rule(k, solver):
@@ -201,7 +201,7 @@ def sampled_and_exact(k):
 
 def share_of_dense(k):
     """Of 8 bytes for each class and feature, the memory of the default fit."""
-    r = k.memoir.memoir["table-oewn_hypernym-exact"]
+    r = k.papers.memoir["oewn_hypernym-exact"]
     return fixed(8 * r.classes * r.features / 2**20 / r.memory_mb, 0)
 
 
@@ -280,7 +280,7 @@ FIGURES += [
         PAPERS,
         "* - softmax A&R - -2.62e6 - {} - 3.00e-6 - {}",
         lambda k: [
-            short(k.augment_reduce.augment_reduce["synthetic-augment_reduce"][key])
+            short(k.papers.augment_reduce["synthetic-augment_reduce"][key])
             for key in ("watched", "error_empirical")
         ],
     ),
@@ -288,7 +288,7 @@ FIGURES += [
         PAPERS,
         "* - one-vs-each - -1.40e9 - {} - 3.65e-6 - {}",
         lambda k: [
-            short(k.augment_reduce.augment_reduce["synthetic-one_vs_each"][key])
+            short(k.papers.augment_reduce["synthetic-one_vs_each"][key])
             for key in ("bound", "error_empirical")
         ],
     ),
@@ -315,7 +315,7 @@ FIGURES += [
         lambda k, data=data: [
             part
             for system in ("exact", "ppdsparse")
-            for r in [k.memoir.memoir[f"table-{data}-{system}"]]
+            for r in [k.papers.memoir[f"{data}-{system}"]]
             for part in (percent(r.accuracy), significant(r.seconds, 2))
         ],
     )

@@ -57,7 +57,7 @@ def settings_of(**settings):
     return {**settings, "loss": LOSSES[settings["loss"]]}
 
 
-def solve(X, Y, labels=None, sample_weight=None, dual=(), matrix=None, **settings):
+def solve(X, Y, labels=None, sample_weight=None, dual=(), matrix=None, spare=None, **settings):
     """One call of the kernel; the classes sorted, coef and dual dense."""
     settings = settings_of(**settings)
     labels = np.arange(Y.shape[1]) if labels is None else labels
@@ -68,7 +68,7 @@ def solve(X, Y, labels=None, sample_weight=None, dual=(), matrix=None, **setting
         dual,
         True,
         np.zeros(1, dtype="i4"),
-        Spare(),
+        spare or Spare(),
     )
     finished, n_weights, intercept, n_iter, gap, n_active, weights, n_dual, duals, visits = found
     assert (visits > 0).all()

@@ -16,6 +16,7 @@ from _imports import (
 )
 
 import sklearn_xc
+from sklearn_xc.cli._main import COMMANDS
 
 # What an estimator of its own lives in; everything else is shared by them.
 METHODS = {
@@ -63,6 +64,14 @@ def test_shared_rooms_and_methods_import_no_method():
     allowed |= {("stacking", method) for method in ("ppdsparse", "memoir", "neighbors")}
     arrows = {(room, other) for room, others in rooms.items() for other in others & METHODS}
     assert arrows - allowed == set()
+
+
+def test_the_command_line_is_short_and_has_a_module_a_command():
+    modules = sorted((PACKAGE / "cli").glob("*.py"))
+    assert sum(len(module.read_text().splitlines()) for module in modules) <= 700
+    shared = {"_main", "_model", "_options", "__init__"}
+    commands = {module.__name__.rpartition(".")[2] for module in COMMANDS}
+    assert {module.stem for module in modules} == commands | shared
 
 
 def test_nothing_imports_the_programs_but_one_another():

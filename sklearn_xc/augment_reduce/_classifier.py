@@ -138,6 +138,8 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
     ----------
     coef_ : ndarray of float32, shape (n_classes, n_features) or (1, n_features) for two classes
         Read-only; put a new array in its place to change the model.
+        A csr_array where X is sparse and fewer than a sixteenth of 2**16 features or more have
+        entries: weights are then kept, in files too, of these features alone.
     intercept_ : ndarray of float32, shape (n_classes,) or (1,)
     classes_ : ndarray, shape (n_classes,)
     bound_ : str
@@ -313,24 +315,27 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
                 sample_weight = texts.weights_below(sample_weight, len(codes))
                 rows, codes = texts.below(rows), texts.labels_below(codes)
             check_bound(self)
-            averages = None
-            if weights is None:
+            given, before = rows, self._columns
+            cold, of_rows = weights is None, (rows.features, rows.shape[1])
+            columns = self._keep_columns(*of_rows, cold, rows.dense)
+            rows = rows if columns is None else rows.as_sparse().narrowed(columns)
+            weights = self._moved_start(weights, before)
+            if cold:
                 self.n_steps_ = 0
-            else:
-                averages = self._state.averages
+            averages = None if cold else self._state.averages
             n_visited = len(codes) if sample_weight is None else np.count_nonzero(sample_weight)
             max_iter = passes_of(self, n_visited)
             progress.start(max_iter, set_model=type(self)._set_copies)
             if self.learning_rate == "auto":
                 rows = rows.shortened(sample_weight)
             state = AugmentReduceState.empty(rows.shape[1], averages)
-            self._state, self._waiting = _with_rows(state, rows, sample_weight), None
+            self._state, self._waiting = _with_rows(state, rows, rows, sample_weight), None
             result = train(
                 self, rows, codes, sample_weight, weights, max_iter, progress, n_texts=texts.n
             )
             self._keep(result)
             if result.held_out.any():
-                self._count_held_out(rows.take(result.held_out), codes[result.held_out])
+                self._count_held_out(given.take(result.held_out), codes[result.held_out])
             progress.finish()
             warn_of_end(self, result, max_iter, cold=weights is None)
         return self
@@ -344,10 +349,15 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         before = None if cold else vars(self).get("_state")  # not of models of other origin
         if self.learning_rate == "auto":
             X = as_rows(X).shortened(sample_weight, before and before.moments.length).matrix()
-        rows = as_rows(X if cold else X[len(codes) - n_new :])
-        new_weight = None if sample_weight is None else sample_weight[len(codes) - rows.shape[0] :]
-        before = before or AugmentReduceState.empty(X.shape[1])
-        self._state, self._waiting = _with_rows(before, rows, new_weight), None
+        n_hashed = len(codes) if cold else n_new
+        hashed, rows = as_rows(X[len(codes) - n_hashed :]), as_rows(X)
+        columns = self._keep_columns(rows.features, rows.shape[1], cold, rows.dense)
+        X = X if columns is None else rows.as_sparse().narrowed(columns).matrix()
+        before = self._state if before else AugmentReduceState.empty(X.shape[1])
+        of_new = as_rows(X[len(codes) - n_hashed :]), None
+        if sample_weight is not None:
+            of_new = of_new[0], sample_weight[len(codes) - n_hashed :]
+        self._state, self._waiting = _with_rows(before, hashed, *of_new), None
         size, n_visits = batch_size_of(self, part=True), self._state.seen.n_visits
         rng = stream(0, "order of a part", n_visits) if sorted_by_class(codes) else None
         whole, rest = in_parts(len(codes), size, rng)
@@ -361,7 +371,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
             result = self._part(samples, rest, cold, len(rest) / size, progress)
             self._keep(result, lasting=False, told=progress is SILENT)
             X, codes, sample_weight = chosen(*samples, rest)
-            of_rest = X, labels_of(codes), sample_weight
+            of_rest = self._in_all_columns(X), labels_of(codes), sample_weight
             self._waiting = Waiting(*of_rest, cold, tables, self._tables())
 
     def _part(self, samples, some, cold, part, progress):
@@ -374,7 +384,13 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         """Draw weights as at the start, other ones for each number of classes."""
         seed = check_random_state(self.random_state).randint(2**31)
         rng = stream(seed, "new classes", len(self.classes_))
-        return initial_weights(n_new, self.n_features_in_, self.init_scale, rng.integers(2**31))
+        return initial_weights(n_new, self._n_kept, self.init_scale, rng.integers(2**31))
+
+    def _may_keep_few(self):
+        return self.init_scale in ("auto", 0)  # others start with weights in all columns
+
+    def _move_columns(self, before):
+        self._state = self._state.in_columns(before, self._columns)
 
     def _place_classes(self, places):
         super()._place_classes(places)
@@ -417,6 +433,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         return log_p
 
 
-def _with_rows(state, rows, sample_weight):
+def _with_rows(state, hashed, rows, sample_weight):
+    """Return the state with rows, which are hashed as they are in all columns."""
     weight = np.ones(rows.shape[0]) if sample_weight is None else sample_weight.astype(float)
-    return state.with_rows(rows.hashes(), rows.feature_sums(weight), weight)
+    return state.with_rows(hashed.hashes(), rows.feature_sums(weight), weight)

@@ -6,6 +6,7 @@ whether the rows come at once or in parts.
 
 import numpy as np
 
+from ..base._used_columns import moved
 from ..utils._coordinates import UNEVEN, Coordinates
 from ..utils._records import is_array, is_not_negative, record
 
@@ -58,6 +59,14 @@ class FeatureMoments:
         names = "n_entries", "weight", "first", "second"
         for name, more in zip(names, sums, strict=True):
             setattr(new, name, getattr(self, name) + more)
+        return new
+
+    def in_columns(self, before, now):
+        """Return a record of the columns `now` from one of those `before`."""
+        new = FeatureMoments(len(now))
+        new.n_rows, new.weight_of_rows = self.n_rows, self.weight_of_rows
+        for name in ("n_entries", "weight", "first", "second"):
+            setattr(new, name, moved(getattr(self, name), before, now))
         return new
 
     def coordinates(self, dense):

@@ -20,7 +20,7 @@ def check_loaded(model):
         learning_rate_=is_not_negative,
         _waiting=either(None, is_a(Waiting)),
     )
-    sizes = len(model.classes_), model.n_features_in_
-    model._state.require_sizes(*sizes)
+    model._state.require_sizes(len(model.classes_), model._n_kept)
     if model._waiting is not None:
-        model._waiting.check((model.coef_, model.intercept_), *sizes)
+        tables = model._like_kept_weights(), model.intercept_
+        model._waiting.check(tables, len(model.classes_), model.n_features_in_)

@@ -32,7 +32,7 @@ def start_of(model, codes, sample_weight, seed: int, made=True):
     """
     n_classes = len(model.classes_)
     if made:
-        W, b = initial_weights(n_classes, model.n_features_in_, model.init_scale, seed)
+        W, b = initial_weights(n_classes, model._n_kept, model.init_scale, seed)
     else:
         W, b = None, np.zeros(n_classes, dtype=np.float32)
     if model.init_scale == "auto":

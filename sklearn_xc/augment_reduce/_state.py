@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..base._used_columns import moved
 from ..training._rows_seen import RowsSeen
 from ..utils._records import either, is_a, state_record
 from ._feature_moments import FeatureMoments
@@ -50,6 +51,13 @@ class AugmentReduceState:
             new[places] = of_classes
             grown.append(new)
         return replace(self, averages=tuple(grown))
+
+    def in_columns(self, before, now):
+        """Return the state of the columns `now` from one of those `before`."""
+        averages = self.averages
+        if averages is not None:
+            averages = moved(averages[0], before, now, axis=1), averages[1]
+        return replace(self, moments=self.moments.in_columns(before, now), averages=averages)
 
     def require_sizes(self, n_classes, n_features):
         """Raise ValueError unless the state is one of so many classes and features."""

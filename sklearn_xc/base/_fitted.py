@@ -18,6 +18,7 @@ from ..utils._records import (
 )
 from ..utils._unwrap import find_inner
 from ._labels import LabelEncoding
+from ._used_columns import check_columns
 
 
 def check_labels_and_counts(model, mapped):
@@ -37,6 +38,7 @@ def check_labels_and_counts(model, mapped):
         n_iter_=is_int32,
         loss_curve_=is_array(np.float64, finite=False),
         _beginning=either(None, is_a(Waiting)),
+        _columns=either(None, is_array(np.int32, least=0)),
         _encoding=is_a(LabelEncoding),
         classes_=is_labels,
         coef_=lambda coef: sparse.issparse(coef) or isinstance(coef, np.ndarray),
@@ -56,6 +58,7 @@ def check_labels_and_counts(model, mapped):
         :-1
     ] not in ((), (3,)):
         raise ValueError(f"counts of labels for another number than {n_classes} classes")
+    check_columns(vars(model).get("_columns"), model.n_features_in_)
     if (beginning := vars(model).get("_beginning")) is not None:
         beginning.check((), n_classes, model.n_features_in_)
 

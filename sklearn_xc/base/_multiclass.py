@@ -14,6 +14,7 @@ from ._label_texts import texts_of
 from ._labels import LabelEncoding, check_labels, refuse_indicator
 from ._linear_model import arrays_of
 from ._new_classes import merge_labels
+from ._used_columns import n_columns_to_pay
 from ._validation import check_parameters
 
 
@@ -111,18 +112,20 @@ class TrainsInParts:
         X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True, reset=first)
         refuse_indicator(self, y)
         y = column_or_1d(y, warn=True)
+        indices = X.indices if sparse.issparse(X) else None
+        n_columns = n_columns_to_pay(self, indices, X.shape[1], first)
         if first:
             if classes is None:
                 raise ValueError("classes must be given at the first call of partial_fit")
             named = given_classes(classes)
             if len(named) < 2:
                 raise ValueError(f"classes must name at least two classes, got {named!r}")
-            self._require_size(len(named), X.shape[1])
+            self._require_size(len(named), n_columns)
             self._set_classes(named)
         if sample_weight is not None:
             sample_weight = check_sample_weight(sample_weight, X.shape[0], self._range_of_weights)
         self._grow(y, None if first else classes, may_add=not first and classes is None)
-        self._require_size(len(self.classes_), X.shape[1])
+        self._require_size(len(self.classes_), n_columns)
         codes = known_codes(y, self.classes_)
         self._set_support(summed_support(self.classes_, codes, sample_weight, before))
         if getattr(self, "_weighs_samples_by_class", False):

@@ -12,6 +12,7 @@ from numbers import Real
 from threading import get_ident
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
@@ -41,6 +42,7 @@ from ._labels import (
     told_from_numbers,
 )
 from ._named_classes import encode_among
+from ._used_columns import n_columns_to_pay
 
 __all__ = [
     "WEIGHT_OF_TEXTS",
@@ -211,7 +213,7 @@ def validate_fit(estimator, X, y, sample_weight=None, classes=None):
     if not estimator._multilabel:
         refuse_indicator(estimator, y)
     if y.ndim == 2:
-        estimator._require_size(y.shape[1], X.shape[1])
+        estimator._require_size(y.shape[1], _n_columns_to_pay(estimator, X))
     given = getattr(estimator, "label_names", None)
     if classes is not None:
         encoding, Y = encode_among(y, classes, given, grades)
@@ -219,7 +221,7 @@ def validate_fit(estimator, X, y, sample_weight=None, classes=None):
         encoding, Y = encode(y, names, grades)
         if given is not None:
             encoding = with_label_names(encoding, given, names)
-    estimator._require_size(encoding.n_classes, X.shape[1])
+    estimator._require_size(encoding.n_classes, _n_columns_to_pay(estimator, X))
     if sample_weight is not None:
         sample_weight = check_sample_weight(sample_weight, X.shape[0], estimator._range_of_weights)
         if encoding.kind != "multilabel" and classes is None:
@@ -228,6 +230,12 @@ def validate_fit(estimator, X, y, sample_weight=None, classes=None):
     if getattr(estimator, "_weighs_samples_by_class", False):
         sample_weight = _times_class_weight(estimator, Y, sample_weight)
     return as_rows(normalise(X)), Y, sample_weight
+
+
+def _n_columns_to_pay(estimator, X):
+    """Return how many columns a fit on this X, checked, has weights of."""
+    indices = X.indices if sparse.issparse(X) else None
+    return n_columns_to_pay(estimator, indices, X.shape[1], first=True)
 
 
 def _times_class_weight(estimator, Y, sample_weight):

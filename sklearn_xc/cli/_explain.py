@@ -8,6 +8,7 @@ from ..stacking._explain import StackExplanation
 from ..topk._predict import predict_topk
 from ..utils._unwrap import find_inner
 from ._model import opened
+from ._options import JSON, MODEL, SEVERAL
 from ._predict import as_label
 
 HELP = """Show which words made the scores of the labels of a text.
@@ -16,17 +17,14 @@ Examples:
   sklearn-xc explain tagger.sxc "a history of lighthouses" --label geography --json
 
 Without --label the best labels are explained; without TEXT the standard input is the text."""
-
-
-def add(command):
-    """Add the options of the command."""
-    more = command.add_argument
-    more("model", metavar="MODEL")
-    more("text", metavar="TEXT", nargs="?")
-    more("--label", action="append", metavar="LABEL", help="a label to explain")
-    more("-k", type=int, default=3, help="best labels to explain (default: 3)")
-    more("--words", type=int, default=8, metavar="N", help="words of a label to list (default: 8)")
-    more("--json", action="store_true", help="print one object of JSON a label")
+OPTIONS = {
+    **MODEL,
+    "text": {"metavar": "TEXT", "nargs": "?"},
+    "--label": {**SEVERAL, "metavar": "LABEL", "help": "a label to explain"},
+    "-k": {"type": int, "default": 3, "help": "best labels to explain (default: 3)"},
+    "--words": {"type": int, "default": 8, "metavar": "N", "help": "of a label (default: 8)"},
+    **JSON,
+}
 
 
 def run(options):
@@ -34,9 +32,8 @@ def run(options):
     model, _ = opened(options.model)
     text = sys.stdin.read() if options.text is None else options.text
     classes = find_inner(model, "predict_topk").estimator.classes_
-    if options.label:
-        labels = [as_label(one, classes) for one in options.label]
-    else:
+    labels = [as_label(one, classes) for one in options.label]
+    if not labels:
         labels = predict_topk(model, [text], min(options.k, len(classes)))[0][0].tolist()
     for found in explain(model, [text], labels, options.words):
         if options.json:
@@ -50,9 +47,8 @@ def run(options):
 def _as_json(found):
     """Return an explanation as values of JSON; of a stack with the words of its parts."""
     pairs = list(zip(found.feature_names.tolist(), found.contributions.tolist(), strict=True))
-    of = {"label": found.label, "score": found.score}
+    of = {"words": pairs}
     if isinstance(found, StackExplanation):
-        of |= {"parts": pairs, "reasons": {name: _as_json(r) for name, r in found.parts.items()}}
-    else:
-        of["words"] = pairs
-    return {**of, "rest": found.rest, "intercept": found.intercept}
+        of = {"parts": pairs, "reasons": {name: _as_json(r) for name, r in found.parts.items()}}
+    ends = {"rest": found.rest, "intercept": found.intercept}
+    return {"label": found.label, "score": found.score, **of, **ends}

@@ -3,28 +3,25 @@
 import json
 import os
 
-from sklearn.pipeline import Pipeline
-
 from ..inspection._measures import support_of, table
 from ..meta._label_text import LabelTextClassifier
 from ..utils._unwrap import find_inner, learner_of
 from ._model import opened
+from ._options import JSON, MODEL
 
 HELP = """Describe a model file.
 Example:
   sklearn-xc info tagger.sxc --json"""
-
-
-def add(command):
-    """Add the options of the command."""
-    command.add_argument("model", metavar="MODEL")
-    command.add_argument("--json", action="store_true", help="print one object of JSON")
+OPTIONS = {**MODEL, **JSON}
 
 
 def run(options):
     """Print sizes, parameters and the measures of training."""
     model, notes = opened(options.model)
-    last, steps = learner_of(model), _steps(model)
+    last, inner = learner_of(model), find_inner(model, "predict_topk")
+    steps = [*inner.transformers, inner.estimator]
+    if isinstance(inner.estimator, LabelTextClassifier):
+        steps[-1:] = inner.estimator.vectorizer_, last
     defaults, support = type(last)().get_params(deep=False), support_of(model)
     given = {
         name: value if isinstance(value, (int, float, str)) else repr(value)[:60]
@@ -35,8 +32,8 @@ def run(options):
         "file": options.model,
         "bytes": os.path.getsize(options.model),
         "model": type(last).__name__,
-        "steps": steps,
-        "labels": len(find_inner(model, "predict_topk").estimator.classes_),
+        "steps": [type(step).__name__ for step in steps],
+        "labels": len(inner.estimator.classes_),
         "features": int(getattr(last, "n_features_in_", 0)),
         "probabilities": hasattr(last, "predict_proba"),
         "parameters": given,
@@ -51,12 +48,3 @@ def run(options):
         print(f"{name + ':':24}{f'{value:,}' if type(value) is int else value}")
     if measures:
         print("Held-out samples, by a model of the others:", table(measures), sep="\n")
-
-
-def _steps(model):
-    """Return the names of the steps from texts to labels; none of a classifier."""
-    if isinstance(model, Pipeline):
-        return [type(step).__name__ for _, step in model.steps]
-    if isinstance(model, LabelTextClassifier):
-        return [type(step).__name__ for step in (model.vectorizer_, model.classifier_)]
-    return []

@@ -31,15 +31,10 @@ def parser() -> argparse.ArgumentParser:
     for module in COMMANDS:
         title, _, examples = module.HELP.partition("\n")
         name = module.__name__.rpartition("._")[2].replace("_", "-")
-        command = commands.add_parser(
-            name,
-            help=title,
-            description=title,
-            epilog=examples.strip("\n"),
-            formatter_class=raw,
-            allow_abbrev=False,
-        )
-        module.add(command)
+        texts = {"help": title, "description": title, "epilog": examples}
+        command = commands.add_parser(name, **texts, formatter_class=raw, allow_abbrev=False)
+        for names, details in module.OPTIONS.items():
+            command.add_argument(*names.split(), **details)
         command.set_defaults(run=module.run, command=name)
     return whole
 

@@ -1,16 +1,16 @@
 """`sklearn-xc predict`: the best labels of samples that stream in."""
 
-import csv
-import json
 import sys
+from contextlib import nullcontext
 from dataclasses import replace
 
-from ..datasets import iter_xc
-from ..datasets._samples import AT_ONCE, batches
-from ..datasets._text_rows import format_of, read
+from ..datasets._samples import AT_ONCE, parts_of
+from ..datasets._text_rows import format_of
+from ..datasets._text_writers import ANSWER_WRITERS
 from ..topk._predict import predict_topk
 from ..utils._unwrap import find_inner
-from ._model import add_columns, columns_of, opened
+from ._model import columns_of, holds_numbers, opened
+from ._options import JOBS, MODEL, SEVERAL, TEXT
 
 HELP = """Write the best labels of samples.
 Examples:
@@ -20,22 +20,19 @@ Examples:
 
 Without FILE every line of the standard input is a text. CSV has a line for each label, JSON lines
 one for each sample. Samples are read, answered and forgotten, some at a time."""
-
-
-def add(command):
-    """Add the options of the command."""
-    more = command.add_argument
-    more("model", metavar="MODEL")
-    more("file", metavar="FILE", nargs="?", default="-")
-    more("-k", type=int, default=5, help="labels of a sample, at most (default: 5)")
-    more("-o", "--output", metavar="FILE", help="default: the standard output")
-    more("--to", choices=["jsonl", "csv"], default="jsonl", help="default: jsonl")
-    more("--threshold", type=float, help="leave out labels whose probability or score is below")
-    more("--only", action="append", metavar="LABEL", help="a label that answers may hold")
-    more("--exclude", action="append", metavar="LABEL", help="a label that answers may not hold")
-    add_columns(command, labels=False)
-    more("--batch", type=int, default=AT_ONCE, metavar="N", help="samples at a time (1024)")
-    more("--jobs", type=int, default=-1, metavar="N", help="threads; -1 (default) is all")
+OPTIONS = {
+    **MODEL,
+    "file": {"metavar": "FILE", "nargs": "?", "default": "-"},
+    "-k": {"type": int, "default": 5, "help": "labels of a sample, at most (default: 5)"},
+    "-o --output": {"metavar": "FILE", "help": "default: the standard output"},
+    "--to": {"choices": ANSWER_WRITERS, "default": "jsonl", "help": "default: jsonl"},
+    "--threshold": {"type": float, "help": "drop labels of a lower probability or score"},
+    "--only": {**SEVERAL, "metavar": "LABEL", "help": "a label that answers may hold"},
+    "--exclude": {**SEVERAL, "metavar": "LABEL", "help": "a label that answers may not hold"},
+    **TEXT,
+    "--batch": {"type": int, "default": AT_ONCE, "metavar": "N", "help": "samples at a time"},
+    **JOBS,
+}
 
 
 def run(options):
@@ -44,22 +41,17 @@ def run(options):
         raise ValueError("-k and --batch must be 1 at least")
     model, notes = opened(options.model, options.jobs)
     inner = find_inner(model, "predict_topk").estimator
-    with_proba = hasattr(inner, "predict_proba")
-    labels = [as_label(one, inner.classes_) for one in options.only or inner.classes_[:0]]
-    kept = {"labels": labels or None, "scores": "proba" if with_proba else "decision"}
-    kept["exclude"] = [as_label(one, inner.classes_) for one in options.exclude or []] or None
-    n_left = len(labels or inner.classes_) - len({*(kept["exclude"] or [])} & {*inner.classes_})
-    k = max(1, min(options.k, n_left))
-    answers, kind = (
-        _answers(model, options, notes, k, kept),
-        "probability" if with_proba else "score",
+    only, exclude = (
+        [as_label(one, inner.classes_) for one in some] for some in (options.only, options.exclude)
     )
-    write = _csv if options.to == "csv" else _jsonl
-    if options.output is None:
-        write(sys.stdout, answers, kind, options.threshold)
-    else:
-        with open(options.output, "w", encoding="utf-8", newline="") as file:
-            write(file, answers, kind, options.threshold)
+    kind = "probability" if hasattr(inner, "predict_proba") else "score"
+    kept = {"labels": only or None, "exclude": exclude or None}
+    kept["scores"] = "proba" if kind == "probability" else "decision"
+    n_left = len(only or inner.classes_) - len({*exclude} & {*inner.classes_})
+    answers = _answers(model, options, notes, max(1, min(options.k, n_left)), kept)
+    to, how = options.output, {"encoding": "utf-8", "newline": ""}
+    with open(to, "w", **how) if to else nullcontext(sys.stdout) as file:
+        ANSWER_WRITERS[options.to](file, answers, kind)
 
 
 def as_label(text, classes):
@@ -68,44 +60,14 @@ def as_label(text, classes):
 
 
 def _answers(model, options, notes, k, kept):
-    """Yield the line of each sample, its labels and their scores."""
-    for lines, X in samples(options, notes, options.batch):
-        names, scores = predict_topk(model, X, k, **kept)
-        yield from zip(lines, names.tolist(), scores.astype(float).tolist(), strict=True)
-
-
-def samples(options, notes, size):
-    """Yield numbers of lines and what a model predicts for, some samples at a time."""
+    """Yield the line of each sample, and its labels with their scores."""
     columns = replace(columns_of(options, notes), labels=None)
-    kind = format_of(options.file, columns)
-    if options.text and kind == "lines":
+    if options.text and format_of(options.file, columns) == "lines":
         raise ValueError("--text names a column, and lines of text have none; give --format")
-    if "columns" not in notes and options.file != "-" and kind == "xc":
-        number = 1
-        for X, _ in iter_xc(options.file, size):
-            yield range(number + 1, number + 1 + X.shape[0]), X
-            number += X.shape[0]
-        return
-    for rows in batches(read(options.file, columns), 1 if sys.stdin.isatty() else size):
-        yield [row.line for row in rows], [row.text for row in rows]
-
-
-def _jsonl(file, answers, kind, threshold):
-    for line, labels, scores in answers:
-        kept = [pair for pair in zip(labels, scores, strict=True) if _passes(pair[1], threshold)]
-        found = [{"label": label, kind: round(score, 6)} for label, score in kept]
-        json.dump({"line": line, "labels": found}, file, ensure_ascii=False)
-        file.write("\n")
-
-
-def _csv(file, answers, kind, threshold):
-    writer = csv.writer(file)
-    writer.writerow(["line", "rank", "label", kind])
-    for line, labels, scores in answers:
-        for rank, (label, score) in enumerate(zip(labels, scores, strict=True), 1):
-            if _passes(score, threshold):
-                writer.writerow([line, rank, label, f"{score:.6g}"])
-
-
-def _passes(score, threshold):
-    return threshold is None or score >= threshold
+    numbers = holds_numbers(options.file, columns, notes)
+    size = 1 if sys.stdin.isatty() and options.file == "-" else options.batch
+    least = -float("inf") if options.threshold is None else options.threshold
+    for lines, X, _ in parts_of(options.file, columns, numbers, size):
+        names, scores = predict_topk(model, X, k, **kept)
+        for line, *row in zip(lines, names.tolist(), scores.astype(float).tolist(), strict=True):
+            yield line, [pair for pair in zip(*row, strict=True) if pair[1] >= least]

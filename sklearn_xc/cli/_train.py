@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import Pipeline
 
-from ..datasets._samples import NumberSamples, TextSamples, texts_of_labels
+from ..datasets._samples import NumberSamples, TextSamples, held_out, texts_of_labels
 from ..datasets._text_rows import format_of
 from ..inspection._measures import measured, table
 from ..memoir._classifier import MemoirSVC
@@ -15,7 +15,9 @@ from ..neighbors._classifier import TopKNeighborsClassifier
 from ..persistence import save_with_notes
 from ..ppdsparse._classifier import PPDSparseClassifier
 from ..stacking._classifier import TopKStackingClassifier
-from ._model import add_columns, columns_of, counted, say, told
+from ..utils._progress_line import counted, say, told
+from ._model import columns_of
+from ._options import COLUMNS, FILE, LEARNING, OUTPUT, SEVERAL
 
 HELP = """Train a model on a file of samples.
 Examples:
@@ -34,39 +36,21 @@ METHODS = {
     "memoir": MemoirSVC,
     "stack": TopKStackingClassifier,
 }
+CALIBRATIONS = "isotonic", "sigmoid", "temperature", "none"
 CALIBRATION_SHARE = 0.1  # of the samples, held out once to calibrate
-
-
-def add(command):
-    """Add the options of the command."""
-    command.add_argument("file", metavar="FILE")
-    command.add_argument("-o", "--output", metavar="MODEL", required=True, help="the model file")
-    add_columns(command)
-    add_text_options(command)
-    more = command.add_argument
-    more("--method", choices=METHODS, help="default: ppdsparse; with --label-texts stack")
-    more(
-        "--probabilities",
-        choices=["isotonic", "sigmoid", "temperature", "none"],
-        default="isotonic",
-        help="how scores become probabilities (one more fit)",
-    )
-    more("--held-out", type=float, default=0.1, metavar="SHARE", help="to measure; 0 for none")
-    more(
-        "--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the method"
-    )
-    more("--label-texts", metavar="FILE", help="a table with the columns label and text")
-    more("--scratch", metavar="FOLDER", help="on a disk, for what is larger than memory")
-
-
-def add_text_options(command):
-    """Add the options of how texts become features, and of the run."""
-    more = command.add_argument
-    more("--ngrams", type=int, default=1, metavar="N", help="also sequences of up to N words")
-    more("--chars", action="store_true", help="pieces of words instead of words")
-    more("--min-df", type=int, default=1, metavar="N", help="drop words of fewer samples")
-    more("--jobs", type=int, default=-1, metavar="N", help="threads; -1 (default) is all")
-    more("--seed", type=int, default=0)
+OPTIONS = {
+    **FILE,
+    **OUTPUT,
+    **COLUMNS,
+    "--method": {"choices": METHODS, "help": "default: ppdsparse; with --label-texts stack"},
+    "--probabilities": {"choices": CALIBRATIONS, "default": "isotonic", "help": "one more fit"},
+    "--held-out": {"type": float, "default": 0.1, "metavar": "SHARE", "help": "to measure, or 0"},
+    "--set": {**SEVERAL, "metavar": "NAME=VALUE", "help": "a parameter of the method"},
+    "--label-texts": {"metavar": "FILE", "help": "a table with the columns label and text"},
+    "--scratch": {"metavar": "FOLDER", "help": "on a disk, for what is larger than memory"},
+    **LEARNING,
+}
+OF_THIS_RUN = {"n_jobs": None, "verbose": 0, "scratch": None}  # parameters as a model file has them
 
 
 def run(options):
@@ -75,23 +59,19 @@ def run(options):
         raise ValueError(f"--held-out must be from 0 to 0.5, got {options.held_out:g}")
     columns = columns_of(options)
     source = source_of(options, columns)
-    notes, found = {"samples": source.n}, None
+    notes = {"samples": source.n, "held out": None}
     if isinstance(source, TextSamples):
         notes["columns"] = columns.notes()
     if options.held_out:
         test = held_out(source.n, options.held_out, options.seed)
         train = np.setdiff1d(np.arange(source.n), test)
         model = fitted(source, options, train, "none", "trained on the samples not held out")
-        found = measured(model, source.parts(test), len(train))
-        share = source.share_of_copies(test)
-        if share >= 0.1:
-            say(
-                f"note: {share:.0%} of the held-out texts are in training too, which makes the "
-                "measures too high; drop duplicates to see what new texts get"
-            )
-        print("Held-out samples, by a model of the others:", table(found), sep="\n")
+        notes["held out"] = measured(model, source.parts(test), len(train))
+        if (share := source.share_of_copies(test)) >= 0.1:
+            say(f"note: {share:.0%} of the held-out texts are in training too: drop duplicates")
+        print("Held-out samples, by a model of the others:", table(notes["held out"]), sep="\n")
     whole = np.arange(source.n), options.probabilities, "trained on all samples"
-    save_with_notes(fitted(source, options, *whole), options.output, {**notes, "held out": found})
+    save_with_notes(fitted(source, options, *whole), options.output, notes)
     say(f"{options.output} is written")
 
 
@@ -110,8 +90,7 @@ def source_of(options, columns):
         texts_of = texts_of_labels(options.label_texts) if options.label_texts else {}
         source = TextSamples(options.file, columns, counted, texts_of)
     for mark in "" if columns.separator or source.classes is None else ";|":
-        share = np.mean([mark in label for label in source.y.tolist()])
-        if share >= 0.1:
+        if (share := np.mean([mark in label for label in source.y.tolist()])) >= 0.1:
             say(f"note: {share:.0%} of the labels hold {mark!r}; --separator {mark!r} splits them")
     left_out = f"; {source.n_empty:,} without labels are left out" if source.n_empty else ""
     say(f"{source.n:,} samples, {source.n_labels:,} labels in {options.file}{left_out}")
@@ -121,49 +100,41 @@ def source_of(options, columns):
 def fitted(source, options, places, calibration, what):
     """Return a model of some samples: one that takes texts, or a classifier."""
     last, X = classifier(options, calibration, source), source.rows(places)
-    words = vectorizer(options) if isinstance(source, TextSamples) else None
-    if source.texts_of:
-        model = LabelTextClassifier(last, words, label_texts=source.texts_of)
-        with told(what):
-            model.fit(list(X), source.labels_of(places))
-        for learner in (model.classifier, model.classifier_):
-            _forget_run(learner)
-        return model
+    model, learners, y = last, [last], source.y[places]
+    if isinstance(source, TextSamples):
+        shape = {"ngram_range": (1, options.ngrams), "min_df": options.min_df}
+        if options.chars:
+            shape |= {"analyzer": "char_wb", "ngram_range": (3, 5)}
+        words = TfidfVectorizer(sublinear_tf=True, dtype=np.float32, **shape)
+        model = Pipeline([("words", words), ("labels", last)])
+        if source.texts_of:
+            model = LabelTextClassifier(last, words, label_texts=source.texts_of)
+            X, y = list(X), source.labels_of(places)
     with told(what):
-        last.fit(X if words is None else words.fit_transform(X), source.y[places])
-    _forget_run(last)
-    return last if words is None else Pipeline([("words", words), ("labels", last)])
-
-
-def _forget_run(classifier):
-    """Set parameters that are of this run, and not of the model, as they are by default."""
-    values, known = {"n_jobs": None, "verbose": 0, "scratch": None}, classifier.get_params(False)
-    classifier.set_params(**{name: value for name, value in values.items() if name in known})
-
-
-def held_out(n, share, seed):
-    """Return the numbers of the samples to measure with, ascending."""
-    if n < 3:
-        raise ValueError(f"{n} samples with labels are too few; at least 3 are needed")
-    return np.sort(np.random.default_rng(seed).permutation(n)[: max(1, round(share * n))])
+        model.fit(X, y)
+    if source.texts_of:
+        learners.append(model.classifier_)
+    for learner in learners:
+        known = OF_THIS_RUN.keys() & learner.get_params(deep=False).keys()
+        learner.set_params(**{name: OF_THIS_RUN[name] for name in known})
+    return model
 
 
 def classifier(options, calibration, source):
     """Return the classifier that options describe for samples."""
-    method, names = options.method or ("stack" if source.texts_of else "ppdsparse"), source.names
+    method = options.method or ("stack" if source.texts_of else "ppdsparse")
     cls = METHODS[method]
-    parameters = {"random_state": options.seed, "n_jobs": options.jobs}
     known = cls().get_params()
-    if "calibration" in known and calibration != "none":
+    parameters = {"random_state": options.seed, "n_jobs": options.jobs, "verbose": 1}
+    if calibration != "none":
         parameters |= {"calibration": calibration, "calibration_cv": CALIBRATION_SHARE}
-    if "verbose" in known:
-        parameters["verbose"] = 1
+    parameters = {name: value for name, value in parameters.items() if name in known}
     if options.scratch is not None:
         parameters["scratch"] = options.scratch
-    if names is not None:
+    if source.names is not None:
         if "label_names" not in known:
             raise ValueError(f"--method {method} is for one label a sample")
-        parameters["label_names"] = names
+        parameters["label_names"] = source.names
     for text in options.set:
         name, equals, value = text.partition("=")
         if not equals or name not in known:
@@ -173,11 +144,3 @@ def classifier(options, calibration, source):
         except (ValueError, SyntaxError):
             parameters[name] = value
     return cls().set_params(**parameters)
-
-
-def vectorizer(options):
-    """Return the vectorizer that options describe."""
-    shape = {"ngram_range": (1, options.ngrams)}
-    if options.chars:
-        shape = {"analyzer": "char_wb", "ngram_range": (3, 5)}
-    return TfidfVectorizer(sublinear_tf=True, dtype=np.float32, min_df=options.min_df, **shape)

@@ -5,10 +5,12 @@ import json
 
 import numpy as np
 
-from ..datasets._samples import TextSamples
+from ..datasets._samples import TextSamples, held_out
 from ..inspection._measures import CUTS, measured
-from ._model import add_columns, columns_of, say
-from ._train import add_text_options, fitted, held_out, source_of
+from ..utils._progress_line import say
+from ._model import columns_of
+from ._options import COLUMNS, FILE, JSON, LEARNING
+from ._train import fitted, source_of
 
 HELP = """Find which features and penalties suit a file, on held-out samples.
 Example:
@@ -16,24 +18,18 @@ Example:
 
 Tries words, pairs of words and pieces of words, then penalties around the best, by nDCG@5, and
 prints the options to give to `sklearn-xc train`."""
+HELD_OUT = {"--held-out": {"type": float, "default": 0.2, "metavar": "SHARE", "help": "to measure"}}
+OPTIONS = {**FILE, **COLUMNS, **LEARNING, **HELD_OUT, **JSON}
+OF_TRAIN = {"method": "ppdsparse", "scratch": None, "set": [], "label_texts": None}
 FEATURES = {"": {}, "--ngrams 2": {"ngrams": 2}, "--chars": {"chars": True}}
 PENALTIES = "0.3*rows", "3*rows"  # of l2, beside "auto"
-
-
-def add(command):
-    """Add the options of the command."""
-    command.add_argument("file", metavar="FILE")
-    add_columns(command)
-    add_text_options(command)
-    command.add_argument("--held-out", type=float, default=0.2, metavar="SHARE")
-    command.add_argument("--json", action="store_true", help="print one object of JSON")
-    command.set_defaults(method="ppdsparse", scratch=None, set=[], label_texts=None)
 
 
 def run(options):
     """Try one thing after another, and print all of it, best first."""
     if not 0 < options.held_out <= 0.5:
         raise ValueError(f"--held-out must be above 0 and 0.5 at most, got {options.held_out:g}")
+    options = argparse.Namespace(**vars(options), **OF_TRAIN)
     source = source_of(options, columns_of(options))
     test = held_out(source.n, options.held_out, options.seed)
     train, tried = np.setdiff1d(np.arange(source.n), test), []
@@ -51,11 +47,7 @@ def run(options):
     for l2 in PENALTIES:
         score(f"{best} --set l2={l2}".strip(), **FEATURES[best], set=[f"l2={l2}"])
     tried.sort(key=lambda one: -one["nDCG"])
-    if options.json:
-        print(json.dumps(tried, indent=2))
-        return
-    for one in tried:
-        print(
-            f"nDCG@{one['k']} {one['nDCG']:.3f}  P@1 {one['P@1']:.3f}  {one['options'] or '(none)'}"
-        )
+    line = "nDCG@{k} {nDCG:.3f}  P@1 {P@1:.3f}  {options}"
+    lines = [line.format(**{**one, "options": one["options"] or "(none)"}) for one in tried]
+    print(json.dumps(tried, indent=2) if options.json else "\n".join(lines))
     say(f"the best options of `sklearn-xc train`: {tried[0]['options'] or 'none, the defaults'}")

@@ -6,10 +6,9 @@ import weakref
 
 import numpy as np
 from scipy import sparse
-from sklearn.preprocessing import MultiLabelBinarizer
 
 from ._text_rows import TextColumns, read
-from ._xc_format import load_xc
+from ._xc_format import iter_xc, load_xc
 
 AT_ONCE = 1024  # samples that are predicted together
 
@@ -26,6 +25,36 @@ def batches(rows, size: int = AT_ONCE):
         yield waiting
 
 
+def parts_of(path: str, columns: TextColumns, numbers: bool, size=AT_ONCE, only_labelled=False):
+    """Yield lines, texts or features, and labels of the samples of a file, some at a time."""
+    if not numbers:
+        rows = (row for row in read(path, columns) if row.labels or not only_labelled)
+        for batch in batches(rows, size):
+            yield tuple(map(list, zip(*batch, strict=True)))
+        return
+    line = 2  # after the header
+    for X, Y in iter_xc(path, size):
+        kept = np.flatnonzero(np.diff(Y.indptr)) if only_labelled else np.arange(X.shape[0])
+        if len(kept):
+            yield (kept + line).tolist(), X[kept], lists_of(Y[kept])
+        line += X.shape[0]
+
+
+def lists_of(Y) -> list[list[int]]:
+    """Return the labels of each row of an indicator."""
+    return [one.tolist() for one in np.split(Y.indices, Y.indptr[1:-1])]
+
+
+def indicator_of(labels: list[list], names) -> sparse.csr_array:
+    """Return the indicator of lists of labels; labels that are none of the names are left out."""
+    places = {name: place for place, name in enumerate(names)}
+    found = [[places[one] for one in some if one in places] for some in labels]
+    indptr = np.cumsum([0, *map(len, found)])
+    indices = np.fromiter((place for one in found for place in sorted(one)), np.int32, indptr[-1])
+    ones = np.ones(len(indices), dtype=np.int8)
+    return sparse.csr_array((ones, indices, indptr), shape=(len(labels), len(names)))
+
+
 def texts_of_labels(path: str) -> dict[str, list[str]]:
     """Return the texts of labels in a table with the columns label and text, one a line."""
     found = {}
@@ -33,6 +62,13 @@ def texts_of_labels(path: str) -> dict[str, list[str]]:
         for label in row.labels:
             found.setdefault(label, []).append(row.text)
     return found
+
+
+def held_out(n, share, seed):
+    """Return the numbers of the samples to measure with, ascending."""
+    if n < 3:
+        raise ValueError(f"{n} samples with labels are too few; at least 3 are needed")
+    return np.sort(np.random.default_rng(seed).permutation(n)[: max(1, round(share * n))])
 
 
 class TextSamples:
@@ -52,7 +88,7 @@ class TextSamples:
     n, n_empty : int
         Samples with labels, and without, which are left out.
     labels : list of list of str
-    y : ndarray of str or csr_matrix
+    y : ndarray of str or csr_array
         One label a sample where no separator is given and each has one, else an indicator.
     names, classes : ndarray of str or None
         Of the columns of the indicator, or all classes; the other is None.
@@ -76,9 +112,7 @@ class TextSamples:
             self.y = np.array([one for (one,) in self.labels], dtype=object)
             self.classes = np.array(known, dtype=object)
         else:
-            binarizer = MultiLabelBinarizer(classes=known, sparse_output=True)
-            self.y = sparse.csr_matrix(binarizer.fit_transform(self.labels))
-            self.names = binarizer.classes_
+            self.y, self.names = indicator_of(self.labels, known), np.array(known, dtype=object)
         self.n_labels = len(known)
 
     def rows(self, places):
@@ -139,9 +173,8 @@ class NumberSamples:
     def parts(self, places):
         """Yield features and labels of some samples."""
         for start in range(0, len(places), AT_ONCE):
-            Y = self.y[places[start : start + AT_ONCE]]
-            labels = np.split(Y.indices, Y.indptr[1:-1])
-            yield self.X[places[start : start + AT_ONCE]], [one.tolist() for one in labels]
+            some = places[start : start + AT_ONCE]
+            yield self.X[some], lists_of(self.y[some])
 
     def share_of_copies(self, places) -> float:
         """Return 0: rows of numbers are not compared."""

@@ -1,4 +1,4 @@
-"""Rows of texts and labels, written as CSV, JSON lines or lines of fastText."""
+"""Samples as CSV, JSON lines or lines of fastText, and answers as CSV or JSON lines."""
 
 import csv
 import json
@@ -40,3 +40,23 @@ def as_fasttext(file, rows, _):
 
 
 WRITERS = {"csv": as_csv, "fasttext": as_fasttext, "jsonl": as_jsonl}
+
+
+def answers_as_jsonl(file, answers, kind):
+    """Write an object a sample, of pairs of (line, pairs of label and score)."""
+    for line, found in answers:
+        labels = [{"label": label, kind: round(score, 6)} for label, score in found]
+        json.dump({"line": line, "labels": labels}, file, ensure_ascii=False)
+        file.write("\n")
+
+
+def answers_as_csv(file, answers, kind):
+    """Write a header and a line for each label of each sample."""
+    writer = csv.writer(file)
+    writer.writerow(["line", "rank", "label", kind])
+    for line, found in answers:
+        for rank, (label, score) in enumerate(found, 1):
+            writer.writerow([line, rank, label, f"{score:.6g}"])
+
+
+ANSWER_WRITERS = {"jsonl": answers_as_jsonl, "csv": answers_as_csv}

@@ -94,6 +94,12 @@ class SoftmaxData(NamedTuple):
         """Return the samples with no row much longer than a typical one, by default the median."""
         return self._replace(rows=self.rows.shortened(self.sample_weight(), typical))
 
+    def narrowed(self, columns):
+        """Return the samples by the columns of a `ColumnMap`, which are kept of sparse rows."""
+        if columns is None:
+            return self
+        return self._replace(rows=self.rows.as_sparse().narrowed(columns))
+
     def inside(self, coordinates):
         return self._replace(rows=self.rows.inside(coordinates))
 

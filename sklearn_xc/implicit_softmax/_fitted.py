@@ -24,8 +24,8 @@ def check_loaded(model):
     sizes = stream.coordinates.sizes() | stream.sizes.sizes()
     if np.ndim(stream.entries):
         sizes |= {np.size(stream.entries)}
-    if sizes - {model.n_features_in_}:
+    if sizes - {model._n_kept}:
         raise ValueError("the coordinates of the samples do not fit the features")
     if model._waiting is not None:
-        tables = model.coef_, model.intercept_
+        tables = model._like_kept_weights(), model.intercept_
         model._waiting.check(tables, len(model.classes_), model.n_features_in_)

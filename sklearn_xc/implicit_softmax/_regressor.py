@@ -167,6 +167,8 @@ default="auto"
     ----------
     coef_ : ndarray of float32, shape (n_classes, n_features) or (1, n_features) for two classes
         Read-only; put a new matrix in its place to change the model.
+        A csr_array where X is sparse and fewer than a sixteenth of 2**16 features or more have
+        entries: weights are then kept, in files too, of these features alone.
     intercept_ : ndarray of float32, shape (n_classes,) or (1,)
     classes_ : ndarray, shape (n_classes,)
     solver_ : str
@@ -354,6 +356,9 @@ default="auto"
             )
             data = SoftmaxData(rows, codes, NONE if sample_weight is None else sample_weight)
             data = data.with_texts(texts).full().shortened()
+            before, of_rows = self._columns, (data.rows.features, data.rows.shape[1])
+            data = data.narrowed(self._keep_columns(*of_rows, start is None, data.rows.dense))
+            start = self._moved_start(start, before)
             settings = settings_of(self, data.entries_a_row(), None)
             n_epochs = passes(self.max_iter, settings, len(data.visited()))
             shares = shares_of_epochs(self.decay, n_epochs)
@@ -381,6 +386,9 @@ default="auto"
         weight = NONE if sample_weight is None else sample_weight
         before, n_before = None if cold else self._stream, 0 if first else n_calls
         data = SoftmaxData(as_rows(X), codes, weight).full().shortened(before and before.typical)
+        of_rows = data.rows.features, data.rows.shape[1]
+        data = data.narrowed(self._keep_columns(*of_rows, cold, data.rows.dense))
+        before = before and self._stream
         solver = None if first else vars(self).get("solver_")
         settings = settings_of(self, data.entries_a_row(), solver)
         started = not cold
@@ -404,10 +412,15 @@ default="auto"
         if len(rest):
             kept, left = self._stream, data.take(rest)
             step(rest, progress)
-            of_rest = left.rows.matrix(), labels_of(left.y), left.sample_weight()
+            X = self._in_all_columns(left.rows.matrix())
+            of_rest = X, labels_of(left.y), left.sample_weight()
             self._stream = kept
             self._waiting = Waiting(*of_rest, cold, tables, self._tables())
         self.n_iter_ = n_calls + 1
+
+    def _move_columns(self, before):
+        if self._stream is not None:
+            self._stream = self._stream.in_columns(before, self._columns)
 
     def _weights_of_new_classes(self, n_new):
         normalising = self.solver == "nce" and self.fit_intercept

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..base._used_columns import moved
 from ..training._rows_seen import RowsSeen
 from ..utils._coordinates import Coordinates
 from ..utils._records import either, is_a, is_array, is_count, is_positive, record
@@ -121,6 +122,12 @@ class Stream:
         elif self.entries is not None:
             entries = entries + self.entries
         return self.replaced(seen=seen, entries=entries)
+
+    def in_columns(self, before, now):
+        """Return a record of the columns `now` from one of those `before`."""
+        if self.entries is None:
+            return self
+        return self.replaced(entries=moved(self.entries, before, now))
 
     def with_auxiliary(self, keys, u):
         """Return a record with the auxiliary variables of some samples, of equal ones the last."""

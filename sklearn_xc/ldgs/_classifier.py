@@ -3,17 +3,20 @@
 from dataclasses import replace
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 
 from ..base._classifier import BaseXCClassifier
-from ..base._linear_model import checked_weights
+from ..base._used_columns import KeepsUsedColumns, moved
 from ..base._validation import require_same_data, validate_with_texts
 from ..softmax._probabilities import SoftmaxProbabilities, topk_probabilities
 from ..topk._feature_major import feature_major
 from ..training._convergence import still_rose, warn_not_converged
 from ..utils._available import available_if
 from ..utils._callbacks import Progress, with_callbacks
+from ..utils._column_map import ColumnMap
+from ..utils._matrix import narrow_indices
 from ..utils._records import savable
 from ._auto import HIDDEN_DIM, passes
 from ._data import held_out_of, positives_of, require_graded_loss
@@ -21,15 +24,28 @@ from ._fitted import check_loaded
 from ._index_search import SearchesLabels
 from ._parameters import CONSTRAINTS, PUBLISHED, SEARCH_PARAMS
 from ._partial_fit import LDGSInParts
-from ._prediction import dense, embedded, has_probabilities
+from ._prediction import embedded, has_probabilities
 from ._scores import EmbeddedScores
 from ._state import LDGSState
-from ._train import LDGSProblem, Start, first_state, fit_ldgs, require_weights, without_far_rows
+from ._train import (
+    LDGSProblem,
+    Start,
+    drawn_table,
+    first_state,
+    fit_ldgs,
+    require_weights,
+    without_far_rows,
+)
 
 
 @savable
 class LDGSClassifier(
-    LDGSInParts, SearchesLabels, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCClassifier
+    LDGSInParts,
+    SearchesLabels,
+    KeepsUsedColumns,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseXCClassifier,
 ):
     """Large output layers whose gradient touches only the classes that matter (LDGS).
 
@@ -182,10 +198,12 @@ class LDGSClassifier(
     coef_ : ndarray of float32, shape (n_classes, dim) or (1, dim) for two classes
         Label embeddings; ``dim`` is `hidden_dim`, or the number of features. Of squared distances
         there are always n_classes. Read-only; put a new array in its place to change the model.
+        Without a layer a csr_array where X is sparse and fewer than a sixteenth of 2**16 features
+        or more have entries: weights are then kept, in files too, of these features alone.
     intercept_ : ndarray of float32, shape (n_classes,) or (1,)
         With several labels a sample a constant is subtracted: see Notes.
     input_embeddings_ : ndarray of float32, shape (n_features, hidden_dim), or None
-        The linear layer. Read-only.
+        The linear layer. Read-only. A csr_array where it is kept of few features of very many.
     classes_ : ndarray, shape (n_classes,)
     hidden_dim_ : int or None
         Width of the layer, if there is one.
@@ -374,7 +392,11 @@ class LDGSClassifier(
                 Y = texts.labels_below(Y, self._encoding.kind == "binary")
                 rows = texts.below(rows)
             single = self._encoding.kind != "multilabel"
-            plan, state = first_state(self, rows, len(self.classes_), single)
+            given, before = rows, self._columns
+            columns = self._keep_columns(rows.features, rows.shape[1], start is None, rows.dense)
+            rows = rows if columns is None else rows.as_sparse().narrowed(columns)
+            start = self._moved_start(start, before)
+            plan, state = first_state(self, given, len(self.classes_), single, rows.shape[1])
             rows = without_far_rows(state, rows, sample_weight)
             rng = check_random_state(self.random_state)
             positives = positives_of(Y, self._encoding)
@@ -393,7 +415,7 @@ class LDGSClassifier(
             self._keep(outcome)
             self._waiting = None
             if problem.held_out.any() and not problem.multilabel:
-                rows = self._scores_of().inputs(rows.take(problem.held_out), self._threads())
+                rows = self._scores_of().inputs(given.take(problem.held_out), self._threads())
                 self._count_held_out(rows, problem.positives.ids[problem.held_out])
             progress.finish()
         if outcome.scores and not outcome.stopped and still_rose(outcome.scores):
@@ -454,9 +476,15 @@ class LDGSClassifier(
                 )
         if self._encoding.kind == "binary" and self.similarity == "linear":
             coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
-        elif self.similarity == "linear" and coef.strides[0] != coef.itemsize:
+        elif self._is_to_turn(coef, table):
             coef = feature_major(coef)[:, : len(coef)].T
-        self._set_linear_model(coef, intercept.astype(np.float32))
+        set_weights = self._set_kept_model if table is None else self._set_linear_model
+        set_weights(coef, intercept.astype(np.float32))
+
+    def _is_to_turn(self, coef, table):
+        """Return whether weights are to lie feature by feature, and do not."""
+        kept = table is None and self._columns is not None  # which lie so in their index
+        return self.similarity == "linear" and not kept and coef.strides[0] != coef.itemsize
 
     def _start_weights(self):
         """Return weights and sums of squared gradients to go on from."""
@@ -465,17 +493,72 @@ class LDGSClassifier(
                 f"similarity={self.similarity!r} is not that of the fit before, on whose weights "
                 "training cannot go on with it"
             )
-        W, state = dense(checked_weights(self.coef_)), self._state
+        W, state = self._kept_embeddings(), self._state
         b = np.asarray(self.intercept_, dtype=np.float32) + np.float32(state.threshold)
         if len(W) == 1:  # two classes, one score
             W, b = np.concatenate([-W, W]) / 2, np.concatenate([-b, b]) / 2
         squares = tuple(part.copy() for part in state.squares)
-        return Start(W, b, self.input_embeddings_, squares)
+        return Start(W, b, self._kept_table(), squares)
 
     @property
     def _n_features_out(self):
-        table = self.input_embeddings_
+        table = self._kept_table()
         return self.n_features_in_ if table is None else table.shape[1]
+
+    # ----------------------------------------------------------------- of few columns of very many
+
+    @property
+    def input_embeddings_(self):
+        """The linear layer; None without one."""
+        if "input_embeddings_" not in vars(self):
+            raise AttributeError("input_embeddings_")
+        table = vars(self)["input_embeddings_"]
+        if table is None or self._columns is None:
+            return table
+        n_kept, dim = table.shape
+        starts = np.zeros(self.n_features_in_ + 1, dtype=np.int64)
+        starts[self._columns + 1] = dim
+        parts = table.ravel(), np.tile(np.arange(dim, dtype=np.int32), n_kept), np.cumsum(starts)
+        return narrow_indices(sparse.csr_array(parts, (self.n_features_in_, dim)))
+
+    @input_embeddings_.setter
+    def input_embeddings_(self, table):
+        if self._columns is not None and table is not None and len(table) != self._n_kept:
+            table = np.ascontiguousarray(table[self._columns])
+        vars(self)["input_embeddings_"] = table
+
+    def _kept_table(self):
+        """Return the layer of the columns that are kept, ndarray (n_kept, dim); None without."""
+        return vars(self)["input_embeddings_"]
+
+    def _columns_by_hand(self):
+        if self._kept_table() is None:
+            return super()._columns_by_hand()
+        return self._columns[:0]
+
+    def _may_keep_few(self):
+        # distances to rows themselves, which other columns lengthen, are of all columns
+        return self.similarity == "linear" or self.hidden_dim is not None
+
+    def _move_columns(self, before):
+        self._state, table = self._state.in_columns(before, self._columns), self._kept_table()
+        if table is None:
+            return
+        seed = check_random_state(self.random_state).randint(2**31)
+        drawn = drawn_table(seed, self._n_kept, table.shape[1], self._state.units)
+        drawn[np.searchsorted(self._columns, before)] = table
+        self.input_embeddings_ = drawn
+
+    def _moved_start(self, start, before):
+        """Return weights to start from, of the columns `before`, by those that are kept now."""
+        if start is None or before is None:
+            return start
+        squares = tuple(part.copy() for part in self._state.squares)
+        if start.table is not None:
+            return start._replace(table=self._kept_table(), squares=squares)
+        return start._replace(
+            coef=moved(start.coef, before, self._columns, axis=1), squares=squares
+        )
 
     # ------------------------------------------------------------------------------- prediction
 
@@ -492,7 +575,8 @@ class LDGSClassifier(
             Where there is no hidden layer, X itself, dense.
         """
         rows = self._feature_rows(X)
-        E = embedded(rows, self.input_embeddings_, self._threads())
+        table = self._kept_table()
+        E = embedded(rows, table, self._threads(), None if table is None else self._column_map)
         return E.copy() if np.may_share_memory(E, rows.data) else E
 
     def _topk_probabilities(self, rows, k, only=None):
@@ -505,6 +589,7 @@ class LDGSClassifier(
     predict_proba = available_if(has_probabilities)(SoftmaxProbabilities.predict_proba)
     predict_log_proba = available_if(has_probabilities)(SoftmaxProbabilities.predict_log_proba)
 
+    _shown_otherwise = ("input_embeddings_",)
     _made_anew = (*BaseXCClassifier._made_anew, "_search")
     _not_saved = (*BaseXCClassifier._not_saved, "_search")
 
@@ -516,7 +601,10 @@ class LDGSClassifier(
         state = vars(self) if state is None else state
         binary = state["_encoding"].kind == "binary"
         table, squared = state["input_embeddings_"], state["_squared"]
-        return EmbeddedScores(state["n_features_in_"], binary, table, squared)
+        columns = state.get("_columns")
+        if columns is not None:
+            columns = state.get("_column_map") or ColumnMap(columns, state["n_features_in_"])
+        return EmbeddedScores(state["n_features_in_"], binary, table, squared, columns)
 
     def _require_size(self, n_classes, n_features):
         super()._require_size(n_classes, n_features)

@@ -29,10 +29,11 @@ def check_loaded(model):
         n_scored_=is_not_negative,
         _waiting=either(None, is_a(Waiting)),
     )
-    model._state.require_sizes(len(model.classes_), model.n_features_in_)
-    table = model.input_embeddings_
-    if table is not None and table.shape[0] != model.n_features_in_:
+    model._state.require_sizes(len(model.classes_), model.n_features_in_, model._n_kept)
+    table = model._kept_table()
+    if table is not None and len(table) != model._n_kept:
         raise ValueError("the embeddings of features are not one for each feature")
     if model._waiting is not None:
-        tables = [model.coef_, model.intercept_, *([] if table is None else [table])]
+        weights = model._like_kept_weights() if table is None else model.coef_
+        tables = [weights, model.intercept_, *([] if table is None else [table])]
         model._waiting.check(tables, len(model.classes_), model.n_features_in_)

@@ -167,6 +167,9 @@ class LDGSInParts(TrainsInParts):
         samples = rows.matrix(), *samples[1:]
         new = np.arange(n_samples - n_new, n_samples)
         state = having_seen(state, self._problem(samples, new))
+        columns = self._keep_columns(rows.features, rows.shape[1], cold, rows.dense)
+        if columns is not None:
+            samples = rows.as_sparse().narrowed(columns).matrix(), *samples[1:]
         seed = check_random_state(self.random_state).randint(2**31)
         rng = stream(seed, "order of a part", n_before) if in_runs(samples[1]) else None
         whole, rest = in_parts(n_samples, self.batch_size, rng)
@@ -197,7 +200,9 @@ class LDGSInParts(TrainsInParts):
         if len(rest):
             # All that a cold start knows is of its only steps, which begin anew in the next call.
             self._keep(train(rest, progress), lasting=cold, told=len(whole) > 0)
-            self._waiting = Waiting(*chosen(samples, rest), cold, before, self._tables())
+            X, *others = chosen(samples, rest)
+            X = self._in_all_columns(X)
+            self._waiting = Waiting(X, *others, cold, before, self._tables())
         self.n_iter_ = n_before + 1
 
     def _problem(self, samples, some):
@@ -208,17 +213,25 @@ class LDGSInParts(TrainsInParts):
     def _tables(self):
         """Return label embeddings, intercepts and, if there is one, the table of features."""
         intercept = np.asarray(self.intercept_ + np.float32(self._state.threshold))
-        tables = [dense(checked_weights(self.coef_)), intercept]
-        return tables if self.input_embeddings_ is None else [*tables, self.input_embeddings_]
+        tables, table = [self._kept_embeddings(), intercept], self._kept_table()
+        return tables if table is None else [*tables, table]
+
+    def _kept_embeddings(self):
+        """Return the label embeddings, without a layer of the columns that are kept; dense."""
+        if self._kept_table() is None:
+            return dense(self._kept_weights())
+        return dense(checked_weights(self.coef_))
 
     def _put_back(self, coef, intercept, table=None):
-        self.coef_, self.intercept_ = coef, intercept - np.float32(self._state.threshold)
+        self.coef_ = self._as_coef(coef) if table is None else coef
+        self.intercept_ = intercept - np.float32(self._state.threshold)
         self.input_embeddings_ = table
 
     def _place_classes(self, places):
         """Bring weights and sums of the classes before to their places among those of now."""
         n_classes = len(self.classes_)
-        require_weights(self.hidden_dim_, n_classes, self.n_features_in_, self.coef_.shape[1])
+        width = self._n_kept if self.hidden_dim_ is None else self.hidden_dim_
+        require_weights(self.hidden_dim_, n_classes, self._n_kept, width)
 
         def placed(rows):
             grown = np.zeros((n_classes, *rows.shape[1:]), dtype=np.float32)
@@ -226,10 +239,11 @@ class LDGSInParts(TrainsInParts):
             return grown
 
         waiting = self._take_back()
-        W, b, _, (squares_W, squares_U) = self._start_weights()
+        W, b, table, (squares_W, squares_U) = self._start_weights()
         if len(squares_W):
             squares_W = placed(squares_W)
         self._state = replace(self._state, squares=(squares_W, squares_U))
-        self._set_linear_model(placed(W), placed(b) - np.float32(self._state.threshold))
+        set_weights = self._set_kept_model if table is None else self._set_linear_model
+        set_weights(placed(W), placed(b) - np.float32(self._state.threshold))
         if waiting is not None:
             self._waiting = waiting.placed(places, self._tables())

@@ -11,18 +11,21 @@ N_VALIDATION = 2000  # samples that choose the threshold above which labels are 
 HIGHEST = 100  # of the scores of a sample that take part
 
 
-def embedded(rows, table, n_threads: int):
+def embedded(rows, table, n_threads: int, columns=None):
     """Return embeddings of samples, ndarray of float32 (n_rows, dim).
 
     Parameters
     ----------
     rows : Rows
     table : ndarray of float32 (n_features, dim), or None: the samples themselves
+    columns : ColumnMap, default=None
+        The features that `table` is of; by default all.
     """
     if table is None:
         X = rows.matrix()
         return X if rows.dense else X.toarray()
     table = np.ascontiguousarray(table, dtype=np.float32)
+    rows = rows.narrowed(columns)
     if rows.shape[1] != len(table):
         raise ValueError(
             f"X has {rows.shape[1]} features, but input_embeddings_ has {len(table)} rows"

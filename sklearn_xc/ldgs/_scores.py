@@ -22,11 +22,13 @@ class EmbeddedScores(LinearScores):
         None where the rows are their own embeddings.
     squared : bool
         Whether scores are minus squared distances to label embeddings, each with an intercept.
+    columns : ColumnMap, default=None
+        The features that `table` is of; by default all.
     """
 
-    def __init__(self, n_features, binary, table, squared):
+    def __init__(self, n_features, binary, table, squared, columns=None):
         super().__init__(n_features, binary)
-        self._table, self._squared = table, squared
+        self._table, self._squared, self._columns = table, squared, columns
         self.kept_as_lists = not squared
 
     def n_inputs(self):
@@ -35,14 +37,14 @@ class EmbeddedScores(LinearScores):
             return self.n_features
         if not isinstance(table, np.ndarray) or table.dtype != np.float32 or table.ndim != 2:
             raise ValueError("input_embeddings_ is no matrix of float32")
-        if len(table) != self.n_features:
+        if len(table) != (self.n_features if self._columns is None else len(self._columns)):
             raise ValueError(f"input_embeddings_ has {len(table)} rows")
         return table.shape[1]
 
     def inputs(self, rows, n_threads):
         if self._table is None and not self._squared:
             return rows
-        return as_rows(embedded(rows, self._table, n_threads))
+        return as_rows(embedded(rows, self._table, n_threads, self._columns))
 
     def index(self, coef, intercept, n_threads=1):
         if self._squared:
@@ -52,7 +54,7 @@ class EmbeddedScores(LinearScores):
     def weights_at(self, coef, row, features):
         if self._table is None:
             return super().weights_at(coef, row, features)
-        return self._table[features] @ self._label_embedding(coef, row)
+        return self._embeddings(features) @ self._label_embedding(coef, row)
 
     def weights_of_label(self, coef, intercept, place, features, values):
         if not self._squared:
@@ -63,6 +65,14 @@ class EmbeddedScores(LinearScores):
             return weights - others, constant - other
         return weights, constant
 
+    def _embeddings(self, features):
+        """Return the embeddings of features; zeros for those that the table is not of."""
+        if self._columns is None:
+            return self._table[features]
+        known = self._columns.columns
+        places = np.minimum(np.searchsorted(known, features), len(known) - 1)
+        return self._table[places] * (known[places] == features)[:, None]
+
     def _label_embedding(self, coef, row):
         return super().weights_at(coef, row, np.arange(coef.shape[1]))
 
@@ -72,7 +82,7 @@ class EmbeddedScores(LinearScores):
         if self._table is None:
             square, weights = values @ values, 2 * w[features]
         else:
-            table = self._table[features].astype(np.float64)
+            table = self._embeddings(features).astype(np.float64)
             embedding = values @ table
             square, weights = embedding @ embedding, 2 * (table @ w)
         return weights.astype(np.float32), float(intercept[place] - w @ w - square)

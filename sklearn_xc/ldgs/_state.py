@@ -1,9 +1,10 @@
 """What an LDGSClassifier keeps from one call for the next beside its weights."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..base._used_columns import moved
 from ..training._rows_seen import RowsSeen
 from ..utils._records import (
     either,
@@ -60,9 +61,16 @@ class LDGSState:
     n_threshold: int = 0
     squares: tuple = ()
 
-    def require_sizes(self, n_classes: int, n_features: int):
-        """Raise ValueError unless the state is one of so many classes and features."""
-        sizes = [{0, n_classes}, {0, n_features}]
+    def in_columns(self, before, now):
+        """Return the state of the columns `now` from one of those `before`."""
+        of_classes, of_features = self.squares
+        if len(of_features):
+            of_features = moved(of_features, before, now)
+        return replace(self, squares=(of_classes, of_features))
+
+    def require_sizes(self, n_classes: int, n_features: int, n_kept: int):
+        """Raise ValueError unless the state is one of so many classes, features and columns."""
+        sizes = [{0, n_classes}, {0, n_kept}]
         for squares, allowed in zip(self.squares, sizes, strict=True):
             if not is_array(np.float32, finite=False)(squares) or len(squares) not in allowed:
                 raise ValueError("the sums of squared gradients do not fit the weights")

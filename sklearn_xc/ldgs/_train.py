@@ -185,16 +185,17 @@ class LDGSOutcome(NamedTuple):
     stopped: bool
 
 
-def first_state(params, rows, n_classes, single=False):
+def first_state(params, rows, n_classes, single=False, n_columns=None):
     """Return the plan and the state before a cold start, by the parameters of an estimator.
 
-    `single` says that the rows are all, and have one label each.
+    `single` says that the rows are all, and have one label each; `n_columns`, by default all of
+    theirs, how many have weights.
     """
     few = not rows.dense
     if params.learning_rate == "auto":
         n_entries = len(rows.data) if few else np.count_nonzero(rows.data)
         few = n_entries < MOSTLY_ZEROS * max(1, rows.shape[0] * rows.shape[1])
-    plan = make_plan(params, few, rows.shape[1], n_classes, single)
+    plan = make_plan(params, few, n_columns or rows.shape[1], n_classes, single)
     by_column = plan.form == "columns"
     units = Units(by_column, by_column and params.fit_intercept) if plan.in_units else None
     if params.similarity != "linear" and params.learning_rate == "auto":
@@ -430,8 +431,15 @@ def require_weights(hidden_dim, n_classes, n_features, n_columns):
         "use a smaller hidden_dim"
         if hidden
         else "set hidden_dim, to some hundred, or use fewer "
-        "features (VarianceThreshold() before it drops those that no row has, as after hashing)",
+        "features (VarianceThreshold() before it drops those that no row has)",
     )
+
+
+def drawn_table(seed, n_features, dim, units):
+    """Return a table of features as it is before any step, for X as it is."""
+    scale = Change(units, True).scale
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n_features, dim), np.float32) * np.float32(scale / np.sqrt(dim))
 
 
 def _initial(start, plan, layout, shape, seed, change, adaptive):

@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 
 from ..base._classifier import BaseXCClassifier
 from ..base._multiclass import TrainsInParts
+from ..base._used_columns import KeepsUsedColumns
 from ..base._validation import search_params, validate_warm_start
 from ..calibration._mixin import CalibratedMixin
 from ..training._minibatches import sorted_by_class
@@ -26,7 +27,7 @@ from ._train import MemoirProblem, SearchSettings, fit_memoir, require_lists_of_
 
 
 @savable
-class MemoirSVC(CalibratedMixin, TrainsInParts, BaseXCClassifier):
+class MemoirSVC(KeepsUsedColumns, CalibratedMixin, TrainsInParts, BaseXCClassifier):
     """Multiclass support vector machine whose training queries an index, not every class (MEMOIR).
 
     Minimises, over one weight vector w_k for each class::
@@ -350,7 +351,11 @@ class MemoirSVC(CalibratedMixin, TrainsInParts, BaseXCClassifier):
                 state = MemoirState(coordinates=data.coordinates(self))
             else:
                 state, start = self._state.begun_anew(), start.without_average()
-            data = data.inside(state.coordinates)
+            data, before = data.inside(state.coordinates), self._columns
+            of_rows = data.rows.features, data.rows.shape[1]
+            data = data.narrowed(self._keep_columns(*of_rows, start is None, data.rows.dense))
+            if start is not None and before is not None:
+                start = start.in_columns(before, self._columns)
             state, weight = state.with_totals(totals).with_samples(*data.measures())
             n_passes = passes_of(self, len(data.codes))
             state = self._with_bias(state)
@@ -396,6 +401,9 @@ class MemoirSVC(CalibratedMixin, TrainsInParts, BaseXCClassifier):
         if first:
             state = replace(state, coordinates=data.coordinates(self))
         data = data.inside(state.coordinates)
+        of_rows = data.rows.features, data.rows.shape[1]
+        data = data.narrowed(self._keep_columns(*of_rows, first, data.rows.dense))
+        start = start and self._start_weights()
         state, weight = state.with_samples(*data.measures())
         if start is not None and before not in (0, state.mean_weight):
             start = start.in_weights_of(before / state.mean_weight)
@@ -440,6 +448,7 @@ class MemoirSVC(CalibratedMixin, TrainsInParts, BaseXCClassifier):
     def _finished(self, iterates, state):
         """Return weights and intercepts to predict with, of all classes, for samples as given."""
         coef, constant = iterates.model(len(self.classes_), self.average)
+        coef = self._in_all_columns(coef)
         if self.normalize_scores:
             coef, constant = of_length_one(coef, constant)
         return outside(state.coordinates, coef, state.bias * constant.astype(np.float64))
@@ -448,6 +457,13 @@ class MemoirSVC(CalibratedMixin, TrainsInParts, BaseXCClassifier):
 
     def _start_weights(self):
         return self._state.saved
+
+    def _move_columns(self, before):
+        saved = self._state.saved.in_columns(before, self._columns)
+        self._state = replace(self._state, saved=saved)
+
+    def _columns_by_hand(self):
+        return self._columns[:0]  # training goes on from lists of its own
 
     def _place_classes(self, places):
         self._state = self._state.placed(places, len(self.classes_))

@@ -79,6 +79,12 @@ class MemoirData(NamedTuple):
         suited = self.rows.shortened(weight).coordinates(weight)
         return Coordinates() if suited.mean is None else suited
 
+    def narrowed(self, columns):
+        """Return the samples by the columns of a `ColumnMap`, which are kept of sparse rows."""
+        if columns is None:
+            return self
+        return self._replace(rows=self.rows.as_sparse().narrowed(columns))
+
     def inside(self, coordinates):
         return self._replace(rows=self.rows.inside(coordinates))
 

@@ -27,7 +27,7 @@ def check_loaded(model, mapped):
     if state.coordinates.sizes() - {model.n_features_in_}:
         raise ValueError("the coordinates of the samples do not fit the features")
     if not mapped:  # kernels follow them in training only
-        state.saved.require_lists(model.n_features_in_, len(model.classes_))
+        state.saved.require_lists(model._n_kept, len(model.classes_))
 
 
 def warn_if_still_rising(model, outcome):

@@ -80,6 +80,12 @@ class Iterates:
         """Return a record with each class at its new place, ascending as before."""
         return replace(self, classes=places.astype(np.int32)[self.classes])
 
+    def in_columns(self, before, now):
+        """Return a record of the columns `now`, among which are those that this is of, `before`."""
+        lengths, grown = np.diff(self.indptr), np.zeros(len(now) + 1, dtype=np.int64)
+        grown[np.searchsorted(now, before)], grown[-1] = lengths[:-1], lengths[-1]
+        return replace(self, indptr=np.append(np.int64(0), np.cumsum(grown)))
+
     def require_lists(self, n_features, n_classes):
         """Raise ValueError unless a kernel can follow the lists."""
         require_lists(self.arrays, n_features + 1, n_classes)

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from .._kernels.neighbors import _row_search as kernel
-from .._kernels.neighbors._lists import Lists, words_of_a_term
+from .._kernels.neighbors._lists import Lists, Lookups, unit_of_shares, words_of_a_term
 from .._kernels.neighbors._row_matches import matches
 from ..utils._csr import narrow_pointers
 from ..utils._records import is_array, is_count, is_truth, record
@@ -14,6 +14,11 @@ from ._cached import Cached
 # Features that this share of the rows have are columns, as many as take half of what lists take.
 COLUMN_SHARE, COLUMNS_SHARE = 1 / 8, 1.0
 LEAST_ROWS = 8192  # of fewer, lists are as fast
+# Features that this share of the rows have get a bit a row beside their list, as many as take a
+# quarter of what lists take.
+LONG_SHARE, BITS_SHARE = 1 / 64, 1 / 4
+WORD = 64  # rows whose bits take 8 bytes, and 4 for their place
+APART, FEW = 1 / 256, 1 / 16  # of the rows, those that have the largest shares
 
 
 @record(
@@ -53,7 +58,7 @@ class RowLists(Cached):
             column_of = np.full(len(features), -1, dtype=np.int32)
             columns = np.empty((0, n_rows), dtype=np.float32)
         self.column_of, self.columns = column_of, columns
-        self.signed = bool((columns < 0).any())
+        self.signed = bool((columns < 0).any() or (values < 0).any())
 
     @classmethod
     def of(cls, rows: Rows):
@@ -73,9 +78,40 @@ class RowLists(Cached):
             raise ValueError(f"inverted lists of {self.n_rows} rows")
 
     @property
-    def _lists(self):
+    def _arrays(self):
         arrays = self.features, self.starts, self.rows, self.values, self.column_of, self.columns
-        return self.once("lists", lambda: Lists(*arrays, self.n_rows, self.signed))
+        return *arrays, self.n_rows, self.signed
+
+    @property
+    def _plain_lists(self):
+        return self.once("plain lists", lambda: Lists(*self._arrays, None))
+
+    @property
+    def _lists(self):
+        return self.once("lists", self._with_lookups)
+
+    def _with_lookups(self):
+        """Return the lists with bits of the long ones and the shares of rows."""
+        if self.n_rows < LEAST_ROWS:
+            return self._plain_lists
+        n_words = -(-self.n_rows // WORD)
+        lengths = np.diff(self.starts)
+        n_long = int(BITS_SHARE * 8 * len(self.rows)) // (12 * n_words)
+        order = np.argsort(-lengths, kind="stable")[:n_long]
+        chosen = np.sort(order[lengths[order] >= LONG_SHARE * self.n_rows])
+        chosen = chosen[self.column_of[chosen] < 0]
+        bits_of = np.full(len(self.features), -1, dtype=np.int32)
+        bits_of[chosen] = np.arange(len(chosen))
+        bits = np.zeros((len(chosen), n_words), dtype=np.uint64)
+        shares = np.empty((2, self.n_rows), dtype=np.uint8)
+        lookups = Lookups(bits_of, bits, np.empty(bits.shape, dtype=np.int32), shares)
+        lists = Lists(*self._arrays, lookups)
+        lookups.fill(lists, np.zeros(shares.shape))
+        levels = np.array([[_level(of, share) for share in (APART, FEW)] for of in shares])
+        apart = [np.flatnonzero(of > level[0]) for of, level in zip(shares, levels, strict=True)]
+        apart = tuple(rows.astype(np.int32) for rows in apart)
+        lookups.set_apart(apart, levels / unit_of_shares())
+        return lists
 
     def with_columns(self) -> "RowLists":
         """Return the same with columns for the features that most rows have."""
@@ -171,7 +207,7 @@ class RowLists(Cached):
         counts = np.zeros(n_queries, dtype=np.int64)
         matches(
             *queries[:3],
-            self._lists,
+            self._plain_lists,
             starts,
             ids,
             scores,
@@ -198,6 +234,12 @@ class RowLists(Cached):
             lengths[there] = np.diff(self.starts)[place[there]]
         sums = np.append(0, np.cumsum(lengths))[queries.indptr - first]
         return np.diff(sums)
+
+
+def _level(shares, part):
+    """Return the smallest share that at most this part of the rows exceed."""
+    above = len(shares) - np.cumsum(np.bincount(shares, minlength=unit_of_shares() + 1))
+    return int(np.argmax(above <= part * len(shares)))
 
 
 def _terms(queries, n_threads):

@@ -131,6 +131,7 @@ class Decoder:
             raise ValueError("attributes are no object")
         for name in nodes:
             overrides = getattr(cls, name, None) is not None  # a method; None is a default
+            overrides = overrides and name not in cls._shown_otherwise
             reserved = name in estimator.get_params(deep=False) or name in cls._not_saved
             if not name.isidentifier() or name.startswith("__") or overrides or reserved:
                 raise ValueError(f"{name!r} is no attribute of a fitted {node['class']}")

@@ -30,7 +30,7 @@ class MappedIndex(InvertedIndex):
     Parameters
     ----------
     shape : tuple (n_columns, n_features)
-    order, indptr, full_stop, full_start, n_stored, intercept, by_intercept : ndarray or int
+    order, indptr, full_stop, full_start, n_stored, intercept, by_intercept, columns : object
         In memory and checked.
     classes, weights, full_weights : ndarray
         Mapped; the weights of float32 or float16.
@@ -70,7 +70,7 @@ class MappedIndex(InvertedIndex):
     def _arguments(self, rows):
         if rows.shape[1] != self.shape[1]:
             raise ValueError(f"X has {rows.shape[1]} features, but coef_ has {self.shape[1]}")
-        features, rows = _compact(rows)
+        features, rows = _compact(self._narrow(rows))
         *weights, full = self._weights_of(features)
         postings = kernel.Postings(
             *weights,
@@ -127,7 +127,7 @@ class _ClassesOf(MappedIndex):
     """
 
     def __init__(self, whole, places):
-        self._whole, self._places = whole, places
+        self._whole, self._places, self.columns = whole, places, whole.columns
         self.shape = len(places), whole.shape[1]
         ranks = whole.ranks(places)
         if whole._is_dense():
@@ -198,7 +198,7 @@ class _ClassesOf(MappedIndex):
 
     def candidate_scores(self, rows, starts, places, n_threads):
         """Return scores of the candidates of each row, by numbers of these classes."""
-        features, rows = _compact(rows)
+        features, rows = _compact(self._narrow(rows))
         indptr, ranks, weights, stops, starts_of, full = self._weights_of(features)
         index = SimpleNamespace(
             shape=self.shape,

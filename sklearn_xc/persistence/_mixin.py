@@ -34,7 +34,8 @@ class SaveMixin:
     Linear weights of a mapped file are in ``_loaded``, as `LoadedWeights`, until all is read.
     """
 
-    _not_saved = "_index_cache", "_origin", "_warned_of_empty", CALLBACKS
+    _not_saved = "_index_cache", "_origin", "_warned_of_empty", "_column_map", CALLBACKS
+    _shown_otherwise = ()  # attributes that a property shows in another form
     _absent = {}  # noqa: RUF012  method that users look for in vain -> what to use
     _state_record = None  # class of `_state`; a file holds each field as an attribute of its own
     _places = ()  # parameters that the machine which loads decides on, and no file

@@ -28,20 +28,25 @@ PECOS = {  # one matrix of weights: a tree of one level, whose scores stay as th
 }
 
 
-def write_pecos(model, folder: Path):
-    """Write the weights of a linear classifier; ValueError for one that has other weights."""
+def linear_parts(model) -> tuple[sparse.csr_matrix, np.ndarray]:
+    """Return weights and intercepts of a linear classifier; ValueError for one of another kind."""
     n_labels, n_features = len(model.classes_), getattr(model, "n_features_in_", 0)
     if getattr(getattr(model, "coef_", None), "shape", None) != (n_labels, n_features):
         name = type(model).__name__
         raise ValueError(f"{name} with {n_labels} labels has no weights for each label and feature")
-    coef = sparse.csr_matrix(model.coef_)
     intercept = np.broadcast_to(getattr(model, "intercept_", 0), n_labels).astype(np.float32)
+    return sparse.csr_matrix(model.coef_), intercept
+
+
+def write_pecos(model, path: str):
+    """Write the weights of a linear classifier into a folder."""
+    (coef, intercept), folder = linear_parts(model), Path(path)
     W = sparse.vstack([coef.T, sparse.csr_matrix(intercept)], format="csc", dtype=np.float32)
     for place, values in PECOS.items():
         inner = folder / place
         inner.mkdir(parents=True, exist_ok=True)
-        sizes = {"nr_features": n_features, "nr_labels": n_labels} if place else {}
+        sizes = {"nr_features": coef.shape[1], "nr_labels": coef.shape[0]} if place else {}
         (inner / "param.json").write_text(json.dumps({**values, **sizes}))
-    ones = sparse.csc_matrix(np.ones((n_labels, 1), np.float32))
+    ones = sparse.csc_matrix(np.ones((coef.shape[0], 1), np.float32))
     sparse.save_npz(inner / "W.npz", W, compressed=False)  # or PECOS does not read it
     sparse.save_npz(inner / "C.npz", ones, compressed=False)

@@ -11,6 +11,7 @@ from scipy import sparse
 from ..topk._feature_major import n_places, padded_intercept
 from ..topk._inverted_index import InvertedIndex, all_stored, class_dtype
 from ..topk._layout import Layout, ranks_of
+from ..utils._column_map import ColumnMap
 from ..utils._csr import narrow_pointers
 from ..utils._matrix import narrow_indices
 from ._file import AT_ONCE, Segment, array_segment
@@ -37,7 +38,7 @@ class StoredWeights:
     def segments(self):
         """Name -> Segment."""
         index, n_classes = self.index, self.index.shape[0]
-        used = self._used()
+        used, features = self._used()
         lengths = np.diff(index.indptr)
         indptr = index.indptr if used is None else np.append(0, np.cumsum(lengths[used]))
         segments = {
@@ -54,23 +55,25 @@ class StoredWeights:
             segments["order"] = array_segment(order)
             stops = index.full_stop
             segments["full_stop"] = array_segment(stops if used is None else stops[used])
-            plain = np.empty(0, dtype=np.int64)  # all features, in the order of their numbers
-            segments["features"] = array_segment(plain if used is None else used)
+            segments["features"] = array_segment(features)
             starts, size = Layout(index.order, index.full_stop).starts()
             if (index.full_start != starts).any() or index.full_weights.shape != (size,):
                 raise ValueError("the weights do not lie as a file lays them out")
         return segments
 
     def _used(self):
-        """Return the features that have weights, where they are few of many; None otherwise.
+        """Return which lists are written, None for all, and the features that these are of.
 
-        A hashed space has a million columns, of which a collection uses some thousand.
+        None of the latter where they are all that there are. A hashed space has a million columns,
+        of which a collection uses some thousand.
         """
-        index = self.index
+        index, every = self.index, np.empty(0, dtype=np.int64)
+        if index.columns is not None:
+            return None, index.columns.columns.astype(np.int64)
         if not self.is_sparse:
-            return None
+            return None, every
         used = np.flatnonzero((np.diff(index.indptr) > 0) | (index.full_stop > 0))
-        return used if 0 < len(used) < index.shape[1] // 4 else None
+        return (used, used) if 0 < len(used) < index.shape[1] // 4 else (None, every)
 
     def _converted(self, weights, n):
         """Convert the first n columns of a matrix, in whole cache lines where that costs little."""
@@ -125,6 +128,8 @@ def weights_to_store(coef, intercept, index, dtype, threshold):
                 "model is dense; use dtype='float16'"
             )
         return StoredWeights(index, False, dtype)
+    if dtype == "float32" and not threshold:  # zeros that are stored do not change the index
+        return StoredWeights(index, True, dtype)
     stored = coef.data.astype(DTYPES[dtype]).astype(np.float32) if dtype == "float16" else coef.data
     dropped = (np.abs(coef.data) <= threshold) | (stored == 0)
     if dropped.any():
@@ -172,16 +177,14 @@ class LoadedWeights:
             )
         }
         _require_ascending(small["indptr"])
-        if used is not None:
-            lengths = _spread(np.diff(small["indptr"]), used, shape[1])
-            small["indptr"] = np.append(np.int64(0), np.cumsum(lengths))
         indptr = small["indptr"]
         require_within(small["by_intercept"], 0, shape[0], "by_intercept")
         large = {name: array(name, mapped) for name in ("classes", "weights", "full_weights")}
         _typed(large["classes"], "classes", ("<u2", "<i4"), indptr[-1])
         _typed(large["weights"], "weights", ("<f4", "<f2"), indptr[-1])
         full = _typed(large["full_weights"], "full_weights", ("<f4", "<f2"), None)
-        where = _of_prefixes(array, full, shape, used) if is_sparse else _of_dense(full, shape)
+        where = _of_prefixes(array, full, shape, n_listed) if is_sparse else _of_dense(full, shape)
+        where["columns"] = None if used is None else ColumnMap(used, shape[1])
         self.intercept = small["intercept"]
         self.intercept.flags.writeable = False
         order = where["order"]
@@ -223,20 +226,10 @@ def _features(array, n_features):
     return used
 
 
-def _spread(values, used, n_features):
-    """Return values of some features among zeros for the others."""
-    found = np.zeros(n_features, dtype=values.dtype)
-    found[used] = values
-    return found
-
-
-def _of_prefixes(array, full, shape, used):
+def _of_prefixes(array, full, shape, n_listed):
     """Return how the weights of a sparse model lie, from the arrays of its file."""
     order = _typed(array("order", False), "order", "<i4", None)
-    n_listed = shape[1] if used is None else len(used)
     stops = _typed(array("full_stop", False), "full_stop", "<i4", n_listed)
-    if used is not None:
-        stops = _spread(stops, used, shape[1])
     if order.shape == (0,):
         order = None
     elif order.shape != (shape[0],) or (np.sort(order) != np.arange(shape[0])).any():
@@ -298,8 +291,7 @@ def _dense(index):
 
 def _class_by_class(index):
     """Return CSR weights from an index: of each feature what is stored, and then its list."""
-    n_classes, n_features = index.shape
-    lengths, ranks, weights = np.diff(index.indptr), [], []
+    n_classes, lengths, ranks, weights = index.shape[0], np.diff(index.indptr), [], []
     done = 0
     for feature in np.flatnonzero(index.full_stop):
         start, list_start = index.full_start[feature], index.indptr[feature]
@@ -314,10 +306,12 @@ def _class_by_class(index):
     weights = np.concatenate([*weights, index.weights[done:]], dtype=np.float32)
     require_within(ranks, 0, n_classes, "classes")
     starts = narrow_pointers(np.append(0, np.cumsum(lengths)))
-    coef = sparse.csc_array((weights, ranks, starts), shape=(n_classes, n_features)).tocsr()
+    coef = sparse.csc_array((weights, ranks, starts), shape=(n_classes, len(lengths))).tocsr()
     if index.order is not None:
         coef = coef[ranks_of(index.order)]
     coef.sort_indices()
+    if index.columns is not None:
+        coef = index.columns.widen_csr(coef)
     coef = narrow_indices(coef)
     for array in (coef.data, coef.indices, coef.indptr):
         array.flags.writeable = False

@@ -11,6 +11,7 @@ from ..base._classifier import BaseXCClassifier
 from ..base._label_counts import extended_support
 from ..base._label_texts import texts_of_new
 from ..base._labels import pattern_of
+from ..base._used_columns import n_columns_to_pay
 from ..base._validation import grades_of, validate_more, validate_with_texts
 from ..calibration._mixin import CalibratedMixin
 from ..utils._callbacks import FIT_CALLER, Progress, with_callbacks
@@ -421,7 +422,8 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         vars(self).pop("dual_coef_", None)
         if self.warm_start:
             self.dual_coef_, self._n_dual_texts = result["dual"], problem.n_texts
-        self._set_linear_model(result["coef"], result["intercept"], scratch=scratch)
+        coef = problem.in_all_columns(result["coef"])
+        self._set_linear_model(coef, result["intercept"], scratch=scratch)
 
     def add_labels(self, X, Y_new, sample_weight=None, names=None, label_features=None):
         """Train labels that fit has not seen, and leave all others as they are.
@@ -483,7 +485,9 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
                 names = label_names(Y_new)
             rows, Y_new, sample_weight = validate_more(self, X, Y_new, sample_weight)
             n_new = Y_new.shape[1] if Y_new.ndim == 2 else 1
-            self._require_size(len(self.classes_) + n_new, rows.shape[1])
+            indices = None if rows.dense else rows.indices
+            n_columns = n_columns_to_pay(self, indices, rows.shape[1], first=True)
+            self._require_size(len(self.classes_) + n_new, n_columns)
             before, was_sparse = columns_of(self), sparse.issparse(self.coef_)
             grades = grades_of(self)
             encoding, places, Y = encode_added(self._encoding, Y_new, names, grades)
@@ -510,6 +514,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
                     scratch=scratch,
                 )
                 self._n_visits = result["n_visits"]
+                result["coef"] = problem.in_all_columns(result["coef"])
             n_texts_before = vars(self).get("_n_dual_texts", 0)
             joined = join_columns(before, places, result, n_texts_before == texts.n == 0)
             self.n_iter_ = max(self.n_iter_, result["n_iter"])
@@ -524,6 +529,9 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         return self
 
     _places = "scratch", "checkpoint"
+
+    def _may_keep_few(self):
+        return True
 
     def _require_size(self, n_classes, n_features):
         super()._require_size(n_classes, n_features)

@@ -15,6 +15,7 @@ from .._kernels.ppdsparse._likeness import scores_of, squares_of_products, weigh
 from ..base._label_texts import NO_TEXTS
 from ..base._labels import pattern_of
 from ..training._class_weight import weights_of_labels
+from ..utils._column_map import WIDE, ColumnMap, used_columns
 from ..utils._coordinates import Coordinates
 from ..utils._csr import IN_CACHE, stretches
 from ..utils._far_rows import shares, typical_length
@@ -89,6 +90,8 @@ class OneVsRestProblem(NamedTuple):
     class_weight : ndarray of float32 (n_columns, 2)
     penalties : Penalties
     n_texts : int
+    columns : ColumnMap, or None
+        The columns of X that `rows` are of, where few of very many have entries.
     """
 
     rows: Rows
@@ -97,6 +100,7 @@ class OneVsRestProblem(NamedTuple):
     class_weight: np.ndarray
     penalties: Penalties
     n_texts: int = 0
+    columns: ColumnMap | None = None
 
     @classmethod
     def of(cls, model, rows, Y, sample_weight, empty, is_new=None, texts=NO_TEXTS):
@@ -122,13 +126,26 @@ class OneVsRestProblem(NamedTuple):
         weight_below = texts.weights_below(sample_weight, rows.shape[0])
         require_weights_in_range(weight_below, class_weight)
         rows = rows.compact()
+        columns = _used_of(rows, texts)
+        if columns is not None:
+            rows = rows.narrowed(columns, empty)
+            texts = texts._replace(rows=texts.rows.narrowed(columns)) if texts.n else texts
         with single_threaded_blas():  # its threads cost more than such small products
             penalties = penalties_of(model.l1, model.l2, rows, sample_weight, empty)
         if texts.n:
             rows = texts.below(rows, empty)
         inside = rows.inside(penalties.coordinates, empty)
         Y = texts.labels_below(Y, model._encoding.kind == "binary")
-        return cls(inside, Y, weight_below, class_weight, penalties, texts.n)
+        return cls(inside, Y, weight_below, class_weight, penalties, texts.n, columns)
+
+    def in_all_columns(self, coef):
+        """Return weights of the columns of the rows as those of the columns of X; changes coef."""
+        if self.columns is None:
+            return coef
+        for _, entries in stretches(coef.indptr):
+            coef.indices[entries] = self.columns.columns[coef.indices[entries]]
+        coef.resize((coef.shape[0], self.columns.n_columns))
+        return coef
 
     def samples(self):
         """Return the same problem without the texts of labels; shares all arrays."""
@@ -144,6 +161,16 @@ class OneVsRestProblem(NamedTuple):
         return self._replace(
             penalties=penalties._replace(l1=penalties.l1 * times_l1, l2=penalties.l2 * times_l2)
         )
+
+
+def _used_of(rows, texts):
+    """Return the columns that rows and texts have entries in, if few of very many; else None."""
+    n_columns = rows.shape[1]
+    if rows.dense or n_columns < WIDE:
+        return None
+    indices = np.append(rows.indices, texts.rows.indices) if texts.n else rows.indices
+    used = used_columns(indices, n_columns)
+    return None if used is None else ColumnMap(used, n_columns)
 
 
 def factors_of_classes(model, Y, sample_weight, is_new=None):

@@ -1,25 +1,26 @@
 """Base of the softmax estimators: dense weights, predict_proba."""
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from ..base._classifier import BaseXCClassifier
-from ..base._linear_model import checked_weights
 from ..base._multiclass import TrainsInParts, known_codes, labels_of
+from ..base._used_columns import KeepsUsedColumns, moved
 from ..topk._feature_major import feature_major
-from ..utils._csr import as_dense
 from ..utils._memory_limit import require_memory
 from ..utils._validation import check_sample_weight
 from ._parts import of_weight
 from ._probabilities import SoftmaxProbabilities, log_probability_blocks, log_softmax
 
 
-class BaseSoftmaxClassifier(SoftmaxProbabilities, TrainsInParts, BaseXCClassifier):
+class BaseSoftmaxClassifier(
+    KeepsUsedColumns, SoftmaxProbabilities, TrainsInParts, BaseXCClassifier
+):
     """Base of the multiclass estimators whose scores are utilities of a probability model.
 
     Their weights are dense. `coef_` is a view of memory that lies feature by feature, which is the
-    order in which rows are scored. A subclass whose probabilities are not those of the softmax
+    order in which rows are scored, or a CSR where few of very many columns are used. A subclass
+    whose probabilities are not those of the softmax
     overrides :meth:`_log_probabilities`; one whose weights do not start at zero,
     :meth:`_weights_of_new_classes`.
     """
@@ -38,10 +39,10 @@ class BaseSoftmaxClassifier(SoftmaxProbabilities, TrainsInParts, BaseXCClassifie
 
     def _tables(self):
         """Return the weights and intercepts, dense."""
-        return as_dense(checked_weights(self.coef_)), np.asarray(self.intercept_)
+        return self._kept_weights(), np.asarray(self.intercept_)
 
     def _put_back(self, coef, intercept):
-        self.coef_, self.intercept_ = coef, intercept
+        self.coef_, self.intercept_ = self._as_coef(coef), intercept
 
     def _with_waiting(self, X, codes, sample_weight, first):
         """Return the samples of weight above zero, after those that wait, whose step is undone.
@@ -78,13 +79,13 @@ class BaseSoftmaxClassifier(SoftmaxProbabilities, TrainsInParts, BaseXCClassifie
         shape : tuple (n_classes, n_features), default=None
             By default those of the model.
         """
-        shape = shape or (len(self.classes_), self.n_features_in_)
+        shape = shape or (len(self.classes_), self._n_kept)
         require_memory(
             int(4 * n_copies * shape[0] * shape[1] + also),
             f"fit: dense weights of {shape[0]} classes and {shape[1]} features "
             f"({n_copies:g} float32 numbers each)",
-            "use fewer features (VarianceThreshold() before it drops those that no row has, as "
-            "after hashing; a feature selection, or a smaller hashing, others), or "
+            "use fewer features (VarianceThreshold() before it drops those that no row has; "
+            "a feature selection, or a smaller hashing, others), or "
             "PPDSparseClassifier, whose weights are sparse",
         )
 
@@ -93,7 +94,7 @@ class BaseSoftmaxClassifier(SoftmaxProbabilities, TrainsInParts, BaseXCClassifie
 
         Parameters
         ----------
-        W : ndarray of float32 (n_classes, n_features)
+        W : ndarray of float32 (n_classes, n_kept)
             Of two classes too. C-contiguous (a copy is made), or a view of feature-major memory.
         b : ndarray of float32 (n_classes,)
         """
@@ -104,9 +105,9 @@ class BaseSoftmaxClassifier(SoftmaxProbabilities, TrainsInParts, BaseXCClassifie
             )
         if len(self.classes_) == 2:
             W, b = np.ascontiguousarray(W[1:] - W[:1]), b[1:] - b[:1]
-        elif W.strides[0] != W.itemsize:
+        elif W.strides[0] != W.itemsize and self._columns is None:
             W = feature_major(W)[:, : len(W)].T
-        self._set_linear_model(W, b.astype(np.float32, copy=False))
+        self._set_kept_model(W, b.astype(np.float32, copy=False))
 
     def _set_copies(self, weights):
         """Predict with the weights of an epoch, which ends with a function that returns W and b."""
@@ -116,18 +117,22 @@ class BaseSoftmaxClassifier(SoftmaxProbabilities, TrainsInParts, BaseXCClassifie
         """Return copies of the weights for two classes or more, each class contiguous, and
         intercepts.
         """
-        W, b = checked_weights(self.coef_), self.intercept_
-        if sparse.issparse(W):
-            W = W.toarray()
+        W, b = self._kept_weights(), self.intercept_
         if len(b) == 1:
             W, b = np.concatenate([-W, W]) / 2, np.concatenate([-b, b]) / 2
         return np.array(W, dtype=np.float32, order="C"), np.array(b, dtype=np.float32)
+
+    def _moved_start(self, start, before):
+        """Return weights to start from, of the columns `before`, by those that are kept now."""
+        if start is None or before is None:
+            return start
+        return moved(start[0], before, self._columns, axis=1), start[1]
 
     def _place_classes(self, places):
         waiting = self._take_back()
         self._require_weights(3)
         W, b = self._start_weights()
-        n_classes, n_features = len(self.classes_), self.n_features_in_
+        n_classes, n_features = len(self.classes_), W.shape[1]
         new = np.setdiff1d(np.arange(n_classes), places)
         grown = np.empty((n_classes, n_features), dtype=np.float32)
         intercept = np.empty(n_classes, dtype=np.float32)

@@ -9,6 +9,7 @@ from scipy import sparse
 from .._kernels.topk import _dense_rows as dense_rows
 from .._kernels.topk import _inverted_index as kernel
 from .._kernels.topk._list_build import count_lists, fill_lists
+from ..utils._column_map import ColumnMap, used_columns
 from ..utils._csr import even_stretches
 from ..utils._matrix import narrow_indices, normalise
 from ..utils._parallel import in_threads
@@ -52,9 +53,14 @@ class InvertedIndex:
         bit only where it is.
     n_threads : int, default=1
         That put sparse weights into lists.
+    columns : ColumnMap, default=None
+        With `layout`: the features that it is of, in the place of all.
 
     Attributes
     ----------
+    columns : ColumnMap, or None
+        The features that have weights, where they are few of very many: everything else is then of
+        these alone, and shapes below have their number for n_features.
     order : ndarray of int32 (n_classes,), or None
         The classes, rank by rank; None where ranks are their numbers, as of dense weights.
     indptr : ndarray of int64, shape (n_features + 1,)
@@ -79,8 +85,9 @@ class InvertedIndex:
     """
 
     rows_at_once = ROW_BLOCK
+    columns = None
 
-    def __init__(self, coef, intercept, zeros=None, layout=None, n_threads=1):
+    def __init__(self, coef, intercept, zeros=None, layout=None, n_threads=1, columns=None):
         if np.shape(intercept) != (coef.shape[0],):
             raise ValueError(
                 f"intercept_ must have one entry for each of the {coef.shape[0]} rows of coef_, "
@@ -89,6 +96,10 @@ class InvertedIndex:
         self.shape = coef.shape
         if sparse.issparse(coef):
             coef = normalise(coef, "coef_")
+            if layout is None and (used := used_columns(coef.indices, coef.shape[1])) is not None:
+                columns = ColumnMap(used, coef.shape[1])
+            if columns is not None:
+                self.columns, coef = columns, columns.narrow_csr(coef)
             layout = Layout.of(coef) if layout is None else layout
             self._set_lists(coef, zeros, layout, n_threads)
         else:
@@ -104,6 +115,29 @@ class InvertedIndex:
         index = cls.__new__(cls)
         index.shape = shape
         vars(index).update(arrays)
+        index._set_postings()
+        return index
+
+    @classmethod
+    def of_columns(cls, weights, intercept, columns):
+        """Return the index of weights that all classes have of the same few columns.
+
+        Parameters
+        ----------
+        weights : ndarray of float32 (n_columns, n_places)
+            As `feature_major` returns them; kept.
+        intercept : ndarray of float32 (n_classes,)
+        columns : ColumnMap
+        """
+        n_classes, (n_columns, n_stored) = len(intercept), weights.shape
+        index = cls.__new__(cls)
+        index.shape, index.columns = (n_classes, columns.n_columns), columns
+        vars(index).update(all_stored(weights, (n_classes, n_columns)), n_stored=n_stored)
+        index.full_weights = weights.reshape(-1)
+        index.indptr = np.zeros(n_columns + 1, dtype=np.int64)
+        index.classes = np.empty(0, class_dtype(n_classes))
+        index.weights = np.empty(0, np.float32)
+        index._set_intercept(intercept)
         index._set_postings()
         return index
 
@@ -198,7 +232,12 @@ class InvertedIndex:
     def _arguments(self, rows):
         if rows.shape[1] != self.shape[1]:  # the kernel would read beyond the lists
             raise ValueError(f"X has {rows.shape[1]} features, but coef_ has {self.shape[1]}")
+        rows = self._narrow(rows)
         return rows.indptr, rows.indices, rows.data, rows.dense, self._postings
+
+    def _narrow(self, rows):
+        """Return a block of rows by the features that lists are of."""
+        return rows.narrowed(self.columns)
 
     def _scratch(self, n_threads):
         """Return the intercepts once for each thread, no two of them on one cache line."""
@@ -257,8 +296,8 @@ class InvertedIndex:
         """
         if not rows.dense:
             return 1
-        n_classes, n_features = self.shape
-        if 2 * self.full_stop.sum(dtype=np.int64) < n_classes * n_features:
+        n_classes = self.shape[0]
+        if 2 * self.full_stop.sum(dtype=np.int64) < n_classes * len(self.full_stop):
             return 1
         if np.count_nonzero(rows.data) < LEAST_DENSE * len(rows.data):
             return 1
@@ -351,7 +390,8 @@ class InvertedIndex:
         if self._is_dense():
             return IndexPart(InvertedIndex(self.full_weights[:, places].T, intercept), places)
         layout = Layout.of_some(ranks, self.full_stop)
-        return IndexPart(InvertedIndex(coef()[places], intercept, layout=layout), places)
+        of_some = InvertedIndex(coef()[places], intercept, layout=layout, columns=self.columns)
+        return IndexPart(of_some, places)
 
     def scores_at(self, coef, rows, starts, places, n_threads: int):
         """Return scores of the candidates of each row, at a cost that grows with their number.
@@ -371,8 +411,10 @@ class InvertedIndex:
         scores : ndarray of float32 (n_candidates,)
             To the last bit those of :meth:`scores`.
         """
-        self._arguments(rows)  # which checks the number of features
-        weights = None if self._is_dense() else coef()
+        self._arguments(rows.block(0, 0))  # which checks the number of features
+        weights, rows = None if self._is_dense() else coef(), self._narrow(rows)
+        if self.columns is not None:
+            weights = self.columns.narrow_csr(weights)
         scores = candidate_scores(self, weights, rows, starts, places, n_threads)
         check_finite(scores)
         return scores

@@ -11,6 +11,7 @@ HOW_TO_GET = {
         "compiler; set HNSWLIB_NO_NATIVE=1 for a build that runs on other machines too."
     ),
     "matplotlib": 'Install it with `pip install matplotlib` or `pip install "sklearn-xc[plots]"`.',
+    "onnx": "Install it with `pip install onnx`.",
     "pandas": "Install it with `pip install pandas`.",
     "starlette": 'Install it with `pip install starlette` or `pip install "sklearn-xc[serve]"`.',
     "uvicorn": 'Install it with `pip install uvicorn` or `pip install "sklearn-xc[serve]"`.',
@@ -22,7 +23,8 @@ def optional_import(name, feature):
 
     Parameters
     ----------
-    name : {"dask", "hnswlib", "matplotlib", "pandas", "starlette", "uvicorn"}, or a module of it
+    name : {"dask", "hnswlib", "matplotlib", "onnx", "pandas", "starlette",
+        "uvicorn"}, or a module of it
         Module to import.
     feature : str
         What needs it, as the start of the message ``"<feature> needs <package>, ..."``.

@@ -51,6 +51,8 @@ class Rows(NamedTuple):
     data : ndarray of float32, shape (nnz,), or (n_samples * n_features,) when dense
     dense : bool
     shape : tuple (n_samples, n_features)
+    names : ndarray of int32 (n_features,), or None
+        Where these are some columns of X: which.
     """
 
     indptr: np.ndarray
@@ -58,6 +60,7 @@ class Rows(NamedTuple):
     data: np.ndarray
     dense: bool
     shape: tuple
+    names: np.ndarray | None = None
 
     # ------------------------------------------------------------------------ in another form
 
@@ -80,7 +83,8 @@ class Rows(NamedTuple):
 
     def take(self, samples):
         """Return the rows with these numbers, or where an array of bool is true; copies them."""
-        return _of_dense(self.matrix()[samples]) if self.dense else _of_csr(self.matrix()[samples])
+        some = self.matrix()[samples]
+        return (_of_dense(some) if self.dense else _of_csr(some))._replace(names=self.names)
 
     def counted(self, sample_weight):
         """Return rows of weight above zero and their weights in float64; as they are if all are."""
@@ -90,11 +94,15 @@ class Rows(NamedTuple):
 
     def as_sparse(self):
         """Return the same rows, sparse."""
-        return _of_csr(sparse.csr_array(self.matrix())) if self.dense else self
+        if not self.dense:
+            return self
+        return _of_csr(sparse.csr_array(self.matrix()))._replace(names=self.names)
 
     def as_dense(self):
         """Return the same rows, dense."""
-        return self if self.dense else _of_dense(self.matrix().toarray())
+        if self.dense:
+            return self
+        return _of_dense(self.matrix().toarray())._replace(names=self.names)
 
     def compact(self):
         """Return dense rows that are mostly zeros as sparse ones, others as they are.
@@ -135,6 +143,30 @@ class Rows(NamedTuple):
         parts = even_stretches(indptr, n_threads)
         list(in_threads(reorder, parts, n_threads=len(parts)))
         return Rows(indptr, indices, data, False, (len(samples), self.shape[1]))
+
+    def narrowed(self, columns, empty=np.empty):
+        """Return rows, or a block, by the numbers of the columns of a `ColumnMap`, without others.
+
+        None for all columns.
+        """
+        if columns is None:
+            return self
+        shape = self.shape[0], len(columns)
+        if self.dense:
+            X = self.data[self.indptr[0] : self.indptr[-1]].reshape(self.shape)
+            some = _of_dense(np.ascontiguousarray(X[:, columns.columns]))
+            return some._replace(names=columns.columns)
+        n_entries, indptr = int(self.indptr[-1] - self.indptr[0]), np.empty_like(self.indptr)
+        indices, data = empty(n_entries, np.int32), empty(n_entries, np.float32)
+        kernel.narrow(*self[:3], columns.words, columns.before, indptr, indices, data)
+        indices, data = indices[: indptr[-1]], data[: indptr[-1]]
+        return Rows(indptr, indices, data, False, shape, columns.columns)
+
+    def features(self):
+        """Return the numbers of features that have entries; some more than once."""
+        if self.dense:
+            return np.flatnonzero((self.matrix() != 0).any(axis=0))
+        return self.indices
 
     def above(self, threshold, empty=np.empty):
         """Return the rows without their entries of magnitude up to `threshold`, always sparse."""
@@ -267,6 +299,7 @@ class Rows(NamedTuple):
             part = slice(self.indptr[start], self.indptr[stop])
             values = self.data[part]
             features = np.tile(self.indices, stop - start) if self.dense else self.indices[part]
+            features = features if self.names is None else self.names[features]
             entries = mixed(features.astype(np.uint64) << np.uint64(32) | values.view(np.uint32))
             entries[values == 0] = 0
             sums = np.append(np.uint64(0), np.cumsum(entries))  # modulo 2**64

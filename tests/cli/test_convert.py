@@ -62,7 +62,15 @@ def test_a_linear_model_goes_to_pecos_with_its_scores(run, folder):
     assert (folder / "model/labels.txt").read_text().splitlines() == model.classes_.tolist()
 
 
-@pytest.mark.parametrize("kind", ["onnx", "fasttext", "omikuji", "csv"])
+def test_a_linear_model_goes_to_onnx_with_the_names_of_its_labels(run, folder):
+    pytest.importorskip("onnx")
+    assert run("convert", "tagger.sxc", "--to", "onnx", "-o", "model.onnx")[0] == 0
+    assert (folder / "model.onnx").stat().st_size > 500
+    names = (folder / "model.onnx.labels").read_text().splitlines()
+    assert names == load(folder / "tagger.sxc").classes_.tolist()
+
+
+@pytest.mark.parametrize("kind", ["fasttext", "omikuji", "csv"])
 def test_models_are_refused_by_name(run, kind):
     code, _, errors = run("convert", "tagger.sxc", "--to", kind, "-o", "m")
     assert code == 2

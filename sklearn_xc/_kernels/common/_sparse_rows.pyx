@@ -4,10 +4,21 @@ Each is one pass over the entries, for which NumPy and SciPy need several and me
 """
 
 from libc.math cimport fabs
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
 from sklearn_xc._kernels.common._vector_ops cimport sum_of_squares
+
+cdef extern from *:
+    """
+    #ifdef _MSC_VER
+    #include <intrin.h>
+    #define XC_ONES(word) ((int)__popcnt64(word))
+    #else
+    #define XC_ONES(word) __builtin_popcountll(word)
+    #endif
+    """
+    int ones "XC_ONES" (uint64_t word) noexcept nogil
 
 
 def count_entries(
@@ -184,3 +195,37 @@ def copy_rows(
                 memcpy(&new_indices[places[i]], &indices[e], lengths[i] * sizeof(int32_t))
                 memcpy(&new_data[places[i]], &data[e], lengths[i] * sizeof(float))
                 e += lengths[i]
+
+
+def narrow(
+    const int64_t[::1] indptr,
+    const int32_t[::1] indices,
+    const float[::1] data,
+    const uint64_t[::1] words,
+    const int32_t[::1] before,
+    int64_t[::1] new_indptr,
+    int32_t[::1] new_indices,
+    float[::1] new_data,
+):
+    """Copy the entries of some features, with their numbers among these.
+
+    Parameters
+    ----------
+    indptr, indices, data : CSR rows, of at most 64 features a word
+    words : bit f % 64 of word f // 64 says whether feature f is one of these
+    before : (n_words,), how many of these come before the features of each word
+    new_indptr : (n_rows + 1,), OUT
+    new_indices, new_data : OUT, as large as the entries of the rows
+    """
+    cdef Py_ssize_t i, e, at = 0
+    cdef uint64_t word, bit
+    new_indptr[0] = 0
+    with nogil:
+        for i in range(indptr.shape[0] - 1):
+            for e in range(indptr[i], indptr[i + 1]):
+                word, bit = words[indices[e] >> 6], <uint64_t>1 << (indices[e] & 63)
+                if word & bit:
+                    new_indices[at] = before[indices[e] >> 6] + ones(word & (bit - 1))
+                    new_data[at] = data[e]
+                    at += 1
+            new_indptr[i + 1] = at

@@ -18,14 +18,14 @@ the list.
 
 from cython.parallel cimport parallel, prange, threadid
 from libc.math cimport INFINITY, nextafterf
-from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
 from sklearn_xc._kernels.common._common cimport dispatched
 from sklearn_xc._kernels.common._heap cimport better, sift
 from sklearn_xc._kernels.common._rows cimport Row, Rows, pointers_to_rows, row_at
 from sklearn_xc._kernels.neighbors._lists cimport (
-    WORDS, Lists, Pointers, Term, open_terms, order_terms,
+    UNIT, WORDS, Kind, Lists, Pointers, Term, looked_up, open_terms, order_terms,
 )
 
 cdef extern from "_simd.h" nogil:
@@ -37,8 +37,10 @@ cdef enum:
     STEP = 64  # scores compared with a threshold at once
     CHUNK = 4  # queries that a thread takes at a time
     BINS = 1024  # of scores from 0 to 1
-    EACH = 2  # blocks, one of which is looked at for a floor
+    SAMPLE = 4096  # entries that a floor is made of, at most BLOCK
 
+# Sums of float32 err by less than this for each term.
+cdef double ROUNDING = 2.5e-7
 # Of a bin, by which its lower end is lowered: the sums in it are rounded.
 cdef double EDGE = 2.5e-7
 
@@ -76,16 +78,29 @@ cdef inline void add_list(
     term.place = p
 
 
-cdef inline int64_t place_of(const Term* term, Pointers lists, int64_t first) noexcept nogil:
-    """The first place in a list, from where it is read, with a row from `first` on."""
-    cdef int64_t low = term.place, high = term.stop, middle
-    while low < high:
-        middle = (low + high) // 2
-        if lists.rows[middle] < first:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+cdef inline int64_t add_list_above(
+    Term* term, Pointers lists, int64_t first, uint32_t size, float threshold, float* scores,
+    int32_t* hits, int64_t n
+) noexcept nogil:
+    """As `add_list`, and note the rows that it lifts above a threshold; products are not below 0.
+
+    Without a branch for these: which rows they are cannot be foreseen.
+    """
+    cdef int64_t p = term.place
+    cdef uint32_t row
+    cdef float before, after
+    term.begin = p
+    while p < term.stop:
+        row = <uint32_t>(lists.rows[p] - first)
+        if row >= size:
+            break
+        before = scores[row]
+        after = before + term.value * lists.values[p]
+        scores[row], hits[n] = after, <int32_t>row
+        n += (before <= threshold) & (after > threshold) & (n < BLOCK)
+        p += 1
+    term.place = p
+    return n
 
 
 cdef inline int64_t take_list(
@@ -110,6 +125,38 @@ cdef dispatched add_column(
     cdef int64_t j
     for j in range(size):
         scores[j] += value * column[j]
+
+
+cdef dispatched rows_within(
+    const float* scores, const uint8_t* shares, float factor, int64_t size, float threshold,
+    int32_t* hits, int64_t* n_hits
+) noexcept nogil:
+    """The places where a score and `factor` times the row's share exceed a threshold, ascending."""
+    cdef int64_t step, start, j, n = 0
+    cdef int32_t some
+    cdef unsigned int mask
+    cdef float[16] thresholds
+    cdef float[64] most
+    for j in range(16):
+        thresholds[j] = threshold
+    for step in range(size // STEP):
+        start = step * STEP
+        some = 0
+        for j in range(STEP):
+            most[j] = scores[start + j] + factor * shares[start + j]
+            some |= most[j] > threshold
+        if not some:
+            continue
+        for j in range(0, STEP, 16):
+            mask = mask_above(&most[j], thresholds)
+            while mask:
+                hits[n] = <int32_t>(start + j) + lowest_bit(mask)
+                mask &= mask - 1
+                n += 1
+    for j in range(size - size % STEP, size):
+        hits[n] = <int32_t>j
+        n += scores[j] + factor * shares[j] > threshold
+    n_hits[0] = n
 
 
 cdef dispatched rows_above(
@@ -141,64 +188,134 @@ cdef dispatched rows_above(
     n_hits[0] = n
 
 
-cdef int64_t block_above(
-    Pointers lists, int64_t first, int64_t size, Scratch scratch, int64_t m, bint only_lists,
-    float threshold,
+cdef void add_terms(
+    Pointers lists, int64_t first, int64_t size, Scratch scratch, int64_t m
 ) noexcept nogil:
-    """The rows of a block whose sums of terms [0, m) are above a threshold; returns their number.
-
-    Their places and sums lie in ``hits`` and ``found``. If all terms are lists and the threshold
-    is not negative, only rows in the lists are looked at, and come in the order of these.
-    ``scores`` are zero before and after.
-    """
-    cdef int64_t c, h, n = 0
+    """Add what terms [0, m) give to the scores of the rows of a block."""
+    cdef int64_t c
     cdef Term* terms = scratch.terms
     for c in range(m):
         if terms[c].column == NULL:
             add_list(&terms[c], lists, first, <uint32_t>size, scratch.scores)
         else:
             add_column(terms[c].value, terms[c].column + first, size, scratch.scores)
-    if only_lists and threshold >= 0:
-        for c in range(m):
-            n = take_list(
-                &terms[c], lists, first, threshold, scratch.scores, scratch.hits, scratch.found, n
-            )
-        return n
-    rows_above(scratch.scores, size, threshold, scratch.hits, &n)
-    for h in range(n):
+
+
+cdef int64_t take_rows(
+    int64_t first, int64_t size, Scratch scratch, int64_t m, int64_t n, float limit
+) noexcept nogil:
+    """Note all rows of a block that terms [m, n) may lift above a limit, and clear the block."""
+    cdef int64_t h, n_hits = 0
+    cdef const Term* term = scratch.terms + m
+    if m == n:
+        rows_above(scratch.scores, size, nextafterf(limit, -INFINITY), scratch.hits, &n_hits)
+    else:
+        rows_within(
+            scratch.scores, term.kind.shares + first, <float>(term.bound / UNIT), size,
+            limit - <float>(ROUNDING * n), scratch.hits, &n_hits
+        )
+    for h in range(n_hits):
         scratch.found[h] = scratch.scores[scratch.hits[h]]
     memset(scratch.scores, 0, size * sizeof(float))
-    return n
+    return n_hits
+
+
+cdef inline int64_t add_apart(
+    const Term* term, int64_t first, int64_t size, Scratch scratch, float threshold, float least,
+    int64_t n_hits
+) noexcept nogil:
+    """Note rows of large shares that are not above a threshold, but may be lifted above `least`."""
+    cdef const Kind* kind = term.kind
+    cdef float score, factor = <float>(term.bound / UNIT)
+    cdef int64_t p = 0, high = kind.n_apart, middle
+    while p < high:
+        middle = (p + high) // 2
+        if kind.apart[middle] < first:
+            p = middle + 1
+        else:
+            high = middle
+    while p < kind.n_apart and kind.apart[p] < first + size and n_hits < BLOCK:
+        score = scratch.scores[kind.apart[p] - first]
+        scratch.hits[n_hits] = <int32_t>(kind.apart[p] - first)
+        n_hits += score <= threshold and score + factor * kind.shares[kind.apart[p]] > least
+        p += 1
+    return n_hits
+
+
+cdef int64_t take_listed(
+    Pointers lists, int64_t first, int64_t size, Scratch scratch, int64_t m, int64_t n,
+    float limit, bint positive
+) noexcept nogil:
+    """Note the rows of a block that may be above a limit, where few outside of the lists are.
+
+    Terms [0, m) are lists; their rows come in the order in which they pass a threshold.
+    """
+    cdef int64_t c, h, p, n_hits = 0, n_left = 0
+    cdef int32_t row
+    cdef Term* terms = scratch.terms
+    cdef const uint8_t* shares
+    cdef float factor, threshold = max(0, nextafterf(limit, -INFINITY))
+    if m < n:
+        limit, factor = limit - <float>(ROUNDING * n), <float>(terms[m].bound / UNIT)
+        threshold = limit - <float>(terms[m].bound * terms[m].kind.most)
+        threshold = max(0, nextafterf(threshold, -INFINITY))
+    if positive:
+        for c in range(m):
+            n_hits = add_list_above(
+                &terms[c], lists, first, <uint32_t>size, threshold, scratch.scores, scratch.hits,
+                n_hits
+            )
+    else:
+        add_terms(lists, first, size, scratch, m)
+        rows_above(scratch.scores, size, threshold, scratch.hits, &n_hits)
+    if m < n:
+        n_hits = add_apart(&terms[m], first, size, scratch, threshold, limit, n_hits)
+        shares = terms[m].kind.shares + first
+        for h in range(n_hits):
+            row = scratch.hits[h]
+            scratch.hits[n_left], scratch.found[n_left] = row, scratch.scores[row]
+            n_left += scratch.scores[row] + factor * shares[row] > limit
+    else:
+        for h in range(n_hits):
+            scratch.found[h] = scratch.scores[scratch.hits[h]]
+        n_left = n_hits
+    for c in range(m):
+        for p in range(terms[c].begin, terms[c].place):
+            scratch.scores[lists.rows[p] - first] = 0
+    return n_left
 
 
 cdef int64_t complete(
     const Term* terms, int64_t m, int64_t n, int64_t first, float limit, int32_t* hits,
     float* found, int64_t n_hits,
 ) noexcept nogil:
-    """Add the columns of terms [m, n) to the sums of some rows, one column after the other.
+    """Add what terms [m, n) give to the sums of some rows, one term after the other.
 
     After each the rows stay that may still be above the limit; returns their number. Without a
     branch: which rows stay cannot be foreseen, and columns are far apart in memory.
     """
     cdef int64_t c, h, n_left
-    cdef const float* column
-    cdef float value, least, score
+    cdef const uint8_t* shares
+    cdef float value, least, factor, score
     for c in range(m, n):
-        column, value, n_left = terms[c].column + first, terms[c].value, 0
-        least = limit if c + 1 == n else nextafterf(limit - <float>terms[c + 1].bound, -INFINITY)
+        value, n_left = terms[c].value, 0
+        least, factor, shares = limit, 0, terms[c].kind.shares + first
+        if c + 1 < n:
+            least, factor = limit - <float>(ROUNDING * n), <float>(terms[c + 1].bound / UNIT)
+            shares = terms[c + 1].kind.shares + first
         for h in range(n_hits):
-            score = found[h] + value * column[hits[h]]
+            score = found[h] + value * looked_up(&terms[c], first + hits[h])
             hits[n_left], found[n_left] = hits[h], score
-            n_left += score > least
+            n_left += score + factor * shares[hits[h]] > least
         n_hits = n_left
     return n_hits
 
 
 cdef void scan(
-    Pointers lists, int32_t base, float floor, Scratch scratch, int64_t columns, int64_t n,
-    bint only_lists, float* top, int32_t* ids, int64_t k,
+    Pointers lists, int32_t base, float floor, Scratch scratch, int64_t sure, int64_t n,
+    int64_t first_column, bint positive, float* top, int32_t* ids, int64_t k,
 ) noexcept nogil:
-    """Offer all rows with a score above `floor` to the heap.
+    """Offer all rows with a score above `floor` to the heap; terms from `sure` on can be looked up.
 
     Rows come in their order, so that of equal scores the first stays; but inside a block that is
     read by lists only, where equal scores are compared by number.
@@ -212,76 +329,115 @@ cdef void scan(
         first = block * BLOCK
         size = min(<int64_t>BLOCK, lists.n_rows - first)
         limit = max(floor, top[0])
-        m = columns
-        while m < n and not terms[m].bound < limit:
+        m = sure
+        while m < n and not terms[m].bound * terms[m].kind.most + ROUNDING * n < limit and (
+            terms[m].column == NULL or not terms[m].bound * terms[m].kind.usual < limit
+        ):
             m += 1
-        ordered = not only_lists or m > columns or not limit > 0
-        n_hits = block_above(
-            lists, first, size, scratch, m, not ordered,
-            nextafterf(limit - <float>terms[m].bound if m < n else limit, -INFINITY),
+        # Where the limit is zero, a row of zero is none of the best any more.
+        ordered = m > first_column or limit < 0 or (
+            m < n and not terms[m].bound * terms[m].kind.most + ROUNDING * n < limit
         )
-        if not ordered:
+        if ordered:
+            add_terms(lists, first, size, scratch, m)
+            n_hits = take_rows(first, size, scratch, m, n, limit)
+        else:
+            n_hits = take_listed(lists, first, size, scratch, m, n, limit, positive)
             limit = max(floor, nextafterf(top[0], -INFINITY))
-        n_hits = complete(
-            terms, m, n, first, limit, scratch.hits, scratch.found, n_hits
-        )
+        n_hits = complete(terms, m, n, first, limit, scratch.hits, scratch.found, n_hits)
         for h in range(n_hits):
             row, score = base + <int32_t>(first + scratch.hits[h]), scratch.found[h]
             if score > limit and better(score, row, top[0], ids[0]):
                 sift(top, ids, k, score, row)
 
 
-cdef float floor_of(
-    Pointers lists, Scratch scratch, int64_t columns, bint only_lists, double given, int64_t k,
-) noexcept nogil:
-    """A score that at least k rows reach, if terms from `columns` on take away `given` at most.
+cdef int64_t sample(Pointers lists, Scratch scratch, int64_t n) noexcept nogil:
+    """Read some entries of the query's lists; returns the number of rows that have any.
 
-    By a histogram of the sums of the other terms, in one of `EACH` blocks: reading all would cost
-    as much as is saved. Minus infinity if fewer rows have any.
+    Lists of rare features come first, by falling weight. The rows and what they have got lie in
+    ``hits`` and ``found``; what was read of a term ends at its ``stop``.
     """
-    cdef int64_t block, first, size, c, h, n_hits, place, lowest = 0, n_counted = 0
+    cdef int64_t c, block, first, size, h, room = SAMPLE, n_read = 0, n_hits = 0
+    cdef bint is_long
     cdef Term* terms = scratch.terms
-    cdef float floor = -INFINITY
-    memset(scratch.histogram, 0, (BINS + 1) * sizeof(int32_t))
-    for block in range((lists.n_rows + EACH * BLOCK - 1) // (EACH * BLOCK)):
-        first = EACH * block * BLOCK
-        for c in range(columns):
-            if terms[c].column == NULL:
-                terms[c].place = place_of(&terms[c], lists, first)
+    for is_long in range(2):
+        for c in range(n):
+            if terms[c].column == NULL and (terms[c].bits != NULL) == is_long:
+                terms[c].stop = min(terms[c].stop, terms[c].place + room)
+                room -= terms[c].stop - terms[c].place
+    for block in range((lists.n_rows + BLOCK - 1) // BLOCK):
+        first = block * BLOCK
         size = min(<int64_t>BLOCK, lists.n_rows - first)
-        n_hits = block_above(
-            lists, first, size, scratch, columns, only_lists, <float>max(given, floor + given)
-        )
-        for h in range(n_hits):
-            place = <int64_t>min((scratch.found[h] - given) * BINS, <double>BINS)
-            scratch.histogram[place] += 1
-            n_counted += place >= lowest
-        while lowest < BINS and n_counted - scratch.histogram[lowest] >= k:
-            n_counted -= scratch.histogram[lowest]
-            lowest += 1
-        if n_counted >= k and lowest > 0:
-            floor = <float>((<double>lowest) / BINS) * (1 - EDGE)
-    return floor
+        n_read = n_hits
+        for c in range(n):
+            if terms[c].column == NULL:
+                add_list(&terms[c], lists, first, <uint32_t>size, scratch.scores)
+        for c in range(n):
+            if terms[c].column == NULL:
+                n_hits = take_list(
+                    &terms[c], lists, first, 0, scratch.scores, scratch.hits, scratch.found, n_hits
+                )
+        for h in range(n_read, n_hits):
+            scratch.hits[h] += <int32_t>first
+    return n_hits
+
+
+cdef int64_t least_bin(Scratch scratch, int64_t n_hits, int64_t k) noexcept nogil:
+    """The highest bin that at least k of the found rows reach; minus one where there are fewer."""
+    cdef int64_t h, place = BINS, n = 0
+    memset(scratch.histogram, 0, (BINS + 1) * sizeof(int32_t))
+    for h in range(n_hits):
+        if scratch.found[h] >= 1:
+            scratch.histogram[BINS] += 1
+        elif scratch.found[h] > 0:  # a mapped file may hold anything
+            scratch.histogram[<int64_t>(scratch.found[h] * BINS)] += 1
+    while place >= 0:
+        n += scratch.histogram[place]
+        if n >= k:
+            return place
+        place -= 1
+    return -1
+
+
+cdef float floor_of(Pointers lists, Scratch scratch, int64_t n, int64_t k) noexcept nogil:
+    """A score that at least k rows exceed, where nothing is below zero; minus infinity for none.
+
+    From the rows of a few thousand entries the best are taken and completed by what can be looked
+    up: rows that share rare features with the query are among its nearest.
+    """
+    cdef int64_t c, h, n_left = 0, n_hits = sample(lists, scratch, n)
+    cdef int64_t least = least_bin(scratch, n_hits, k)
+    cdef Term* terms = scratch.terms
+    if least < 0:
+        return -INFINITY
+    for h in range(n_hits):
+        scratch.hits[n_left], scratch.found[n_left] = scratch.hits[h], scratch.found[h]
+        n_left += scratch.found[h] * BINS >= least
+    for c in range(n):
+        if terms[c].column == NULL and (
+            terms[c].bits == NULL or terms[c].place > terms[c].values - lists.values
+        ):
+            continue
+        for h in range(n_left):
+            scratch.found[h] += terms[c].value * looked_up(&terms[c], scratch.hits[h])
+    least = least_bin(scratch, n_left, k)
+    return <float>(<double>least / BINS * max(0, 1 - EDGE * (n + 1))) if least > 0 else -INFINITY
 
 
 cdef void search(
     Row query, Pointers lists, int32_t base, Scratch scratch, float* top, int32_t* ids, int64_t k,
 ) noexcept nogil:
     cdef int64_t n = open_terms(query, lists, scratch.terms)
-    cdef int64_t columns = order_terms(scratch.terms, n)
-    cdef double given = 0
+    cdef int64_t sure = order_terms(scratch.terms, n, &lists), first_column = 0
     cdef float floor = -INFINITY
-    cdef bint only_lists = True
-    cdef int64_t c
-    for c in range(columns):
-        only_lists = only_lists and scratch.terms[c].column == NULL
-    if columns < n and columns > 0:
-        if lists.signed or not all_positive(scratch.terms, columns, n):
-            given = scratch.terms[columns].bound
-        floor = floor_of(lists, scratch, columns, only_lists, given, k)
+    cdef bint positive = not lists.signed and all_positive(scratch.terms, 0, n)
+    while first_column < n and scratch.terms[first_column].column == NULL:
+        first_column += 1
+    if positive:
+        floor = floor_of(lists, scratch, n, k)
         open_terms(query, lists, scratch.terms)  # the lists from their beginning
-        order_terms(scratch.terms, n)
-    scan(lists, base, floor, scratch, columns, n, only_lists, top, ids, k)
+        order_terms(scratch.terms, n, &lists)
+    scan(lists, base, floor, scratch, sure, n, first_column, positive, top, ids, k)
 
 
 cdef inline Scratch scratch_of(float* scores, int32_t* counts, int64_t* terms) noexcept nogil:

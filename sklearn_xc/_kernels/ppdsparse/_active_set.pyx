@@ -1,37 +1,40 @@
-"""One class between searches: its active set, dual variables, weights and objective values."""
+"""One class between searches: its active set, dual variables, weights and objective values.
+
+With S the soft threshold at l1, the primal variables follow from the dual ones (PPDSparse,
+equation 7): v = sum_i a_i y_i x_i, w = S(v) / l2, and the intercept is that of a constant feature.
+Whichever search finds violators, the active set, its dual objective and its start are these.
+"""
 
 from libc.math cimport ceil, fabs
-from libc.stdint cimport int32_t, uint16_t, uint64_t
-from libc.stdlib cimport free, malloc
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 
 import numpy as np
 
 from sklearn_xc._kernels.common._common cimport dispatched, random_below, random_unit, seed_for
 from sklearn_xc._kernels.common._rows cimport Row, Rows, row_at
 from sklearn_xc._kernels.ppdsparse._byte_rows cimport BLOCK
-from sklearn_xc._kernels.ppdsparse._held_intercept cimport hold_of
-from sklearn_xc._kernels.ppdsparse._losses cimport conjugate, most_of
-from sklearn_xc._kernels.ppdsparse._problem cimport Problem
-from sklearn_xc._kernels.ppdsparse._types cimport CHUNK, IDLE, LANES, Lane, Settings, soft_threshold
+from sklearn_xc._kernels.ppdsparse._losses cimport conjugate, inverse_of, most_of
+from sklearn_xc._kernels.ppdsparse._problem cimport Problem, weight_of
+from sklearn_xc._kernels.ppdsparse._types cimport (
+    CHUNK, IDLE, LANES, DualsOf, Lane, Settings, soft_threshold,
+)
 
 cdef enum:
-    FEW = 100  # random negatives at the start, at least
-    PER_POSITIVE = 5  # random negatives, where that is more
     BATCH = 4  # dense rows that are added up at once
+    EVERY_LANE = 0xffff  # bits of `Workspace.member`
 
 
 cdef class Workspace:
     """Scratch memory of one thread: O(D * LANES) dense, the lists as long as they are used."""
 
-    def __init__(self, Py_ssize_t n, Py_ssize_t d, bint dense=False, bint graded=False):
-        # np.empty maps memory that stays unused until a list grows into it
-        self.active = np.empty((LANES, n), dtype=np.int32)
-        self.alpha = np.empty((LANES, n), dtype=np.float32)
-        self.grade = np.empty((LANES, n if graded else 0), dtype=np.float32)
-        self.graded = graded
-        self.candidates = np.empty((LANES, n), dtype=np.int32)
-        self.candidate_scores = np.empty((LANES, n), dtype=np.float32)
-        self.touched = np.empty((LANES, d + 1), dtype=np.int32)  # one is written ahead
+    def __init__(self, Problem problem):
+        n, d, dense = problem.X.n_rows, problem.X.n_columns, problem.X.rows.dense
+        self.members.resize(LANES)
+        # np.empty maps memory that stays unused until a list grows into it; where there is one
+        # more, an entry is written before it is known whether it stays
+        self.candidates = np.empty((LANES, n + 1), dtype=np.int32)
+        self.candidate_scores = np.empty((LANES, n + 1), dtype=np.float32)
+        self.touched = np.empty((LANES, d + 1), dtype=np.int32)
         self.saved = np.empty((LANES, d), dtype=np.float32)
         self.weights = np.zeros((d + 1, LANES), dtype=np.float32)
         self.scores = np.empty((CHUNK, LANES), dtype=np.float32)
@@ -52,182 +55,223 @@ cdef class Workspace:
         self.support = np.empty(d, dtype=np.int32)
         self.cursor = np.empty((d, 2), dtype=np.int64)
         self.positive_cursor = np.empty(LANES, dtype=np.int64)
-        self.member = np.zeros(n, dtype=np.uint16)
+        self.member = np.where(np.asarray(problem.sample_weight) > 0, 0, EVERY_LANE).astype("u2")
         self.shift = np.zeros(n, dtype=np.float32)
         self.n_support = 0
         cdef Py_ssize_t c
         for c in range(LANES):
             self.lanes[c].label = IDLE
 
-    def __dealloc__(self):
-        free(self.scratch)
+
+cdef inline double hold_of(double weight) noexcept nogil:
+    """Return how strongly passes hold the intercept, from the weight of the loss of a negative."""
+    return 0.5 * weight
 
 
-cdef int reserve(Workspace work, size_t size) except -1 nogil:
-    """Scratch memory of so many bytes, whose content is not kept."""
-    if size > work.scratch_size:
-        free(work.scratch)
-        work.scratch_size = 0
-        work.scratch = malloc(size + size // 4)
-        if work.scratch == NULL:
-            raise MemoryError(f"no memory for {size} bytes of the active samples of a class")
-        work.scratch_size = size + size // 4
+cdef inline float inverse_curvature_of(
+    float weight, float squared_norm, double hold, const Settings *settings
+) noexcept nogil:
+    """Return 1 / H of a sample (equation 9); very large for one that nothing curves."""
+    cdef float curvature = squared_norm / settings.l2 + inverse_of(&settings.loss, weight)
+    if settings.intercept:
+        curvature += <float>(1 / (settings.l2 + hold))
+    # a row without any entry moves to the end of its box
+    return 1 / curvature if curvature > 0 else <float>3e38
+
+
+cdef int add_members(
+    Workspace work,
+    Py_ssize_t c,
+    const Settings *settings,
+    Problem problem,
+    const int32_t *rows,
+    const float *grades,  # factors on their losses, or NULL
+    Py_ssize_t n,
+    bint positive,
+) except -1 nogil:
+    """Let n samples join the active set, their dual variables zero.
+
+    Left out are samples that are there already, that weigh nothing, or that are here twice.
+    """
+    cdef Lane *lane = &work.lanes[c]
+    cdef Py_ssize_t a, n_members = work.members[c].size()
+    cdef float weight = lane.positive_weight if positive else lane.negative_weight
+    cdef uint16_t bit = <uint16_t>(1 << c)
+    cdef int32_t i
+    cdef Member *member
+    # grown before, so that there is a plain pointer to write to
+    work.members[c].resize(n_members + n)
+    member = work.members[c].data() + n_members
+    for a in range(n):
+        i = rows[a]
+        if work.member[i] & bit:
+            continue
+        work.member[i] |= bit
+        member.row = i
+        member.alpha = 0
+        member.y = 1 if positive else -1
+        member.weight = weight * weight_of(problem, i) * (1 if grades == NULL else grades[a])
+        member.most = most_of(&settings.loss, member.weight)
+        member.inverse_weight = inverse_of(&settings.loss, member.weight)
+        member.inverse_curvature = inverse_curvature_of(
+            member.weight, problem.squared_norms[i], lane.hold, settings
+        )
+        member += 1
+        n_members += 1
+    work.members[c].resize(n_members)
     return 0
 
 
-cdef void start_class(
-    Workspace work, Py_ssize_t c, int32_t label, const Settings *settings, Problem problem
+cdef Py_ssize_t place_of_positive(
+    const Member *members, Py_ssize_t n_positives, int32_t wanted
 ) noexcept nogil:
-    """The active set starts with the positives, all their dual variables zero."""
+    """Find a positive among those that begin a fresh active set, ascending; -1 without it."""
+    cdef Py_ssize_t low = 0, middle, high = n_positives
+    while low < high:
+        middle = (low + high) // 2
+        if members[middle].row < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < n_positives and members[low].row == wanted else -1
+
+
+cdef int start_class(
+    Workspace work,
+    Py_ssize_t c,
+    int32_t label,
+    DualsOf known,
+    const Settings *settings,
+    Problem problem,
+) except -1 nogil:
+    """Start the active set with the positives and with what is known from an earlier fit.
+
+    Known dual variables are clipped to the box of this fit.  A class whose negatives come with them
+    needs no random ones, and its first search is a whole one, which along a path of penalties often
+    is the last.
+    """
     cdef Lane *lane = &work.lanes[c]
-    cdef Py_ssize_t e, i
+    cdef Py_ssize_t d, a, n_positives, e = problem.positive_indptr[label]
+    cdef Member *member
     lane.label = label
     lane.negative_weight = problem.class_weight[label, 0]
     lane.positive_weight = problem.class_weight[label, 1]
-    lane.n_active = lane.n_touched = lane.n_candidates = 0
+    lane.n_touched = lane.n_candidates = 0
     lane.bias = 0
     lane.anchor = -1 if settings.intercept else 0
     lane.hold = hold_of(lane.negative_weight * problem.total_weight / problem.X.n_rows)
     lane.n_iter = 0
     lane.n_visits = 0
-    lane.kept = lane.dual_known = lane.waits = False
-    lane.fresh = True
+    lane.compact = lane.kept = lane.dual_known = lane.waits = False
     lane.precision = <float>(0.1 * settings.tol)
     lane.rng = seed_for(settings.seed, label)
-    for e in range(problem.positive_indptr[label], problem.positive_indptr[label + 1]):
-        i = problem.positive_rows[e]
-        if problem.sample_weight[i] > 0:
-            activate(work, c, i, True, 0)
-            if work.graded:
-                work.grade[c, lane.n_active - 1] = problem.positive_grades[e]
+    add_members(
+        work, c, settings, problem, &problem.positive_rows[e],
+        &problem.positive_grades[e] if problem.graded else NULL,
+        problem.positive_indptr[label + 1] - e, True,
+    )
+    n_positives = work.members[c].size()
+    for d in range(known.n):
+        a = place_of_positive(work.members[c].data(), n_positives, known.rows[d])
+        if a < 0:
+            a = work.members[c].size()
+            add_members(work, c, settings, problem, &known.rows[d], NULL, 1, False)
+            if a == <Py_ssize_t>work.members[c].size():
+                continue  # left out
+        member = &work.members[c][a]
+        member.alpha = min(known.values[d], member.most)
+    lane.fresh = n_positives == <Py_ssize_t>work.members[c].size()
+    return 0
 
 
-cdef void draw_negatives(Workspace work, Py_ssize_t c, Problem problem) noexcept nogil:
-    """A few random negatives join the positives of a class that is new.
-
-    Without them every sample would violate the margin at first, and choosing among them would cost
-    more than everything else.
-    """
+cdef void touch_members(Workspace work, Py_ssize_t c, Problem problem) noexcept nogil:
+    """Note the features of all members whose dual variable is not zero."""
     cdef Lane *lane = &work.lanes[c]
-    cdef Py_ssize_t _, i, n = problem.X.n_rows
-    for _ in range(min(n // 2, max(<Py_ssize_t>FEW, PER_POSITIVE * lane.n_active))):
-        i = random_below(&lane.rng, <unsigned int>n)
-        # a positive of weight zero is no member, and no negative either: it is drawn here only
-        # with weight zero, which keeps it out
-        if not (work.member[i] >> c) & 1 and problem.sample_weight[i] > 0:
-            activate(work, c, i, False, 0)
+    cdef Py_ssize_t a, e, q
+    cdef int32_t j
+    cdef Row row
+    for a in range(<Py_ssize_t>work.members[c].size()):
+        if work.members[c][a].alpha == 0:
+            continue
+        row = row_at(problem.X.rows, work.members[c][a].row)
+        for e in range(row.n):
+            j = row.features[e]
+            work.touched[c, lane.n_touched] = j
+            lane.n_touched += not work.seen[j]
+            work.seen[j] = 1
+    for q in range(lane.n_touched):
+        work.seen[work.touched[c, q]] = 0
 
 
-cdef Py_ssize_t place_of_positive(
-    const int32_t[:, ::1] active, Py_ssize_t c, Py_ssize_t n_positives, int32_t wanted
+cdef void warm_start(
+    Workspace work, Py_ssize_t c, const Settings *settings, Problem problem
 ) noexcept nogil:
-    """Where a positive stands in a fresh active set, which begins with them, ascending; or -1."""
-    cdef Py_ssize_t low = 0, middle, high = n_positives
-    while low < high:
-        middle = (low + high) // 2
-        if ~active[c, middle] < wanted:
-            low = middle + 1
-        else:
-            high = middle
-    return low if low < n_positives and ~active[c, low] == wanted else -1
+    """Sum v of known dual variables; the intercept is theirs where they have negatives."""
+    cdef Lane *lane = &work.lanes[c]
+    if not lane.compact:
+        touch_members(work, c, problem)
+    dual_value(work, c, settings, problem)
+    refresh_v(work, c, settings)
+    if settings.intercept and not lane.fresh:
+        lane.anchor = lane.bias / settings.l2
 
 
-cdef void resume_class(
+cdef int draw_negatives(
     Workspace work,
     Py_ssize_t c,
     const Settings *settings,
     Problem problem,
-    Py_ssize_t n_duals,
-    const int32_t *dual_rows,
-    const float *dual_data,
-) noexcept nogil:
-    """Warm start: take the dual variables of an earlier fit, clipped to the box of this one.
+    Py_ssize_t n,
+    Py_ssize_t pool,
+) except -1 nogil:
+    """Let n random negatives of the first `pool` rows join; they take the place of candidates.
 
-    A class whose negatives come with them needs no random ones, and its first search is a whole
-    one, which along a path of penalties often is the last.
+    Without a few of them every sample would violate the margin at first, and choosing among them
+    would cost more than everything else.
     """
     cdef Lane *lane = &work.lanes[c]
-    cdef Py_ssize_t a, d, e, i, n_positives = lane.n_active
-    cdef int32_t j
-    cdef float y, value, weight
-    cdef Rows X = problem.X.rows
-    cdef Row row
-    for d in range(n_duals):
-        i = dual_rows[d]
-        value = dual_data[d]
-        if (work.member[i] >> c) & 1:
-            a = place_of_positive(work.active, c, n_positives, <int32_t>i)
-            if a < 0:  # a negative that is there twice
-                continue
-            y = 1
-            weight = lane.positive_weight * grade_of(work, c, a)
-        elif problem.sample_weight[i] > 0:
-            a = lane.n_active
-            activate(work, c, i, False, 0)
-            y = -1
-            weight = lane.negative_weight
-        else:
-            continue
-        value = min(value, most_of(&settings.loss, weight * problem.sample_weight[i]))
-        work.alpha[c, a] = value
-        if value == 0:
-            continue
-        if settings.intercept:
-            lane.bias += value * y
-        row = row_at(X, i)
-        for e in range(row.n):
-            j = row.features[e]
-            if not work.seen[j]:
-                work.seen[j] = 1
-                work.touched[c, lane.n_touched] = j
-                lane.n_touched += 1
-            work.v[j] += value * y * row.values[e]
-    store_v(work, c)
-    if settings.intercept and lane.n_active > n_positives:
-        lane.anchor = lane.bias / settings.l2
-    lane.n_visits += lane.n_active
-    lane.fresh = lane.n_active == n_positives
-
-
-cdef void load_v(Workspace work, Py_ssize_t c) noexcept nogil:
     cdef Py_ssize_t q
-    for q in range(work.lanes[c].n_touched):
-        work.v[work.touched[c, q]] = work.saved[c, q]
-        work.seen[work.touched[c, q]] = 1
-
-
-cdef void store_v(Workspace work, Py_ssize_t c) noexcept nogil:
-    cdef Py_ssize_t q
-    cdef int32_t j
-    for q in range(work.lanes[c].n_touched):
-        j = work.touched[c, q]
-        work.saved[c, q] = work.v[j]
-        work.v[j] = 0
-        work.seen[j] = 0
+    for q in range(n):
+        work.candidates[c, q] = random_below(&lane.rng, <unsigned int>pool)
+    return add_members(work, c, settings, problem, &work.candidates[c, 0], NULL, n, False)
 
 
 cdef void drop_idle_negatives(Workspace work, Py_ssize_t c) noexcept nogil:
-    """Algorithm 1, step 4: negatives whose dual variable is zero leave, positives never do."""
+    """Drop negatives whose dual variable is zero, but never positives (Algorithm 1, step 4).
+
+    The copied rows of a compact lane move together.
+    """
     cdef Lane *lane = &work.lanes[c]
-    cdef Py_ssize_t a, kept = 0
-    cdef int32_t entry
-    for a in range(lane.n_active):
-        entry = work.active[c, a]
-        if work.alpha[c, a] == 0 and entry >= 0:
-            work.member[entry] &= <uint16_t>~(1 << c)
-        else:
-            work.active[c, kept] = entry
-            work.alpha[c, kept] = work.alpha[c, a]
-            if work.graded:
-                work.grade[c, kept] = work.grade[c, a]
-            kept += 1
-    lane.n_active = kept
+    cdef Py_ssize_t a, e, kept = 0, at = 0
+    cdef uint16_t others = <uint16_t>~(1 << c)
+    cdef Member *members = work.members[c].data()
+    cdef Member *member
+    cdef int32_t *places = work.places.data()
+    cdef float *values = work.values.data()
+    for a in range(<Py_ssize_t>work.members[c].size()):
+        member = &members[a]
+        if member.alpha == 0 and member.y < 0:
+            work.member[member.row] &= others
+            continue
+        if lane.compact:
+            if member.start != at:
+                for e in range(member.length):
+                    places[at + e] = places[member.start + e]
+                    values[at + e] = values[member.start + e]
+                member.start = at
+            at += member.length
+        members[kept] = member[0]
+        kept += 1
+    work.members[c].resize(kept)
+    if lane.compact:
+        work.places.resize(at)
+        work.values.resize(at)
 
 
 cdef void publish_weights(
     Workspace work, Py_ssize_t c, const Settings *settings, bint sparsify
 ) noexcept nogil:
-    """w = soft_threshold(v, l1) / l2 into the class's column of the block, for the search."""
+    """Write w = S(v) / l2 into the column of weights that the class has in a search of lanes."""
     cdef Lane *lane = &work.lanes[c]
     cdef Py_ssize_t q, k, draws, n_weights = 0
     cdef int32_t j
@@ -277,19 +321,18 @@ cdef dispatched add_in_float64(
 
 
 cdef void add_dense_rows(Workspace work, Py_ssize_t c, Problem problem) noexcept nogil:
-    """sum_i a_i y_i x_i over dense rows."""
-    cdef Lane *lane = &work.lanes[c]
+    """Add sum_i a_i y_i x_i of dense rows to `exact_v`."""
     cdef const float *x[BATCH]
     cdef double factors[BATCH]
-    cdef Py_ssize_t a, n = 0
-    cdef int32_t i
-    for a in range(lane.n_active):
-        i = work.active[c, a]
-        if work.alpha[c, a] != 0:
-            x[n] = row_at(problem.X.rows, i if i >= 0 else ~i).values
-            factors[n] = -work.alpha[c, a] if i >= 0 else work.alpha[c, a]
+    cdef Py_ssize_t a, n = 0, n_members = work.members[c].size()
+    cdef const Member *member
+    for a in range(n_members):
+        member = &work.members[c][a]
+        if member.alpha != 0:
+            x[n] = row_at(problem.X.rows, member.row).values
+            factors[n] = member.alpha * member.y
             n += 1
-        if n == BATCH or (n and a == lane.n_active - 1):
+        if n == BATCH or (n and a == n_members - 1):
             while n < BATCH:
                 x[n] = x[0]
                 factors[n] = 0
@@ -301,50 +344,46 @@ cdef void add_dense_rows(Workspace work, Py_ssize_t c, Problem problem) noexcept
 cdef double dual_value(
     Workspace work, Py_ssize_t c, const Settings *settings, Problem problem
 ) noexcept nogil:
-    """sum a_i - ||s||^2 / (2 l2), less what the loss takes from each.
+    """Return sum_i a_i - ||S(v)||^2 / (2 l2), less what the loss takes from each (equation 6).
 
     v is summed afresh in float64; `refresh_v` can put it in the place of the float32 sum that the
     descent keeps, which small steps let drift away from the dual variables.
     """
     cdef Lane *lane = &work.lanes[c]
-    cdef Py_ssize_t a, e, i, q
+    cdef Py_ssize_t a, e, q, n_members = work.members[c].size()
     cdef int32_t j
-    cdef double alpha, y, bias = 0, total = 0, squares = 0, s
-    cdef float weight
+    cdef double bias = 0, total = 0, squares = 0, step, s
+    cdef double *exact = &work.exact_v[0]
     cdef Rows X = problem.X.rows
     cdef Row row
-    for a in range(lane.n_active):
-        alpha = work.alpha[c, a]
-        if alpha == 0:
+    cdef const Member *members = work.members[c].data()
+    cdef const Member *member
+    for a in range(n_members):
+        member = &members[a]
+        if member.alpha == 0:
             continue
-        i = work.active[c, a]
-        y = -1
-        weight = lane.negative_weight
-        if i < 0:
-            i = ~i
-            y = 1
-            weight = lane.positive_weight * grade_of(work, c, a)
-        total += alpha
-        squares += conjugate(&settings.loss, alpha, <double>weight * problem.sample_weight[i])
-        bias += alpha * y
+        step = <double>member.alpha * member.y
+        total += member.alpha
+        squares += conjugate(&settings.loss, member.alpha, member.weight)
+        bias += step
         if X.dense:
             continue
-        row = row_at(X, i)
+        row = row_of(work, lane, X, member)
         for e in range(row.n):
-            work.exact_v[row.features[e]] += alpha * y * row.values[e]
+            exact[row.features[e]] += step * row.values[e]
     if X.dense:
         add_dense_rows(work, c, problem)
-    lane.n_visits += lane.n_active
+    lane.n_visits += n_members
+    lane.fresh_bias = bias if lane.compact else <double><float>bias
     if settings.intercept:
-        lane.fresh_bias = <float>bias
         squares += bias * bias / (2 * settings.l2)
     for q in range(lane.n_touched):
-        j = work.touched[c, q]
-        work.packed[q] = <float>work.exact_v[j]
-        s = fabs(work.exact_v[j]) - settings.l1
+        j = <int32_t>q if lane.compact else work.touched[c, q]
+        work.packed[q] = <float>exact[j]
+        s = fabs(exact[j]) - settings.l1
         if s > 0:
             squares += s * s / (2 * settings.l2)
-        work.exact_v[j] = 0
+        exact[j] = 0
     return total - squares
 
 
@@ -360,7 +399,7 @@ cdef void refresh_v(Workspace work, Py_ssize_t c, const Settings *settings) noex
 cdef double primal_value(
     Workspace work, Py_ssize_t c, double intercept, double loss, const Settings *settings
 ) noexcept nogil:
-    """The objective at the weights of the last search, with their loss at an intercept."""
+    """Return the objective at the weights of the last search, with their loss at an intercept."""
     cdef Lane *lane = &work.lanes[c]
     cdef Py_ssize_t q
     cdef double w, l1_norm = 0, squares = intercept * intercept
@@ -372,13 +411,56 @@ cdef double primal_value(
 
 
 cdef void clear_lane(Workspace work, Py_ssize_t c) noexcept nogil:
-    cdef Lane *lane = &work.lanes[c]
+    """Forget a class, with work in proportion to its active set."""
     cdef Py_ssize_t a
-    cdef int32_t entry
-    for a in range(lane.n_active):
-        entry = work.active[c, a]
-        work.member[entry if entry >= 0 else ~entry] &= <uint16_t>~(1 << c)
-    lane.label = IDLE
+    for a in range(<Py_ssize_t>work.members[c].size()):
+        work.member[work.members[c][a].row] &= <uint16_t>~(1 << c)
+    work.members[c].clear()
+    work.lanes[c].label = IDLE
+
+
+# Dual variables from which classes start: of an earlier fit, or as a pruned solver leaves them.
+
+cdef class Duals:
+    """Classes to solve, and for each the dual variables from which it starts, perhaps none."""
+
+    def __init__(self, const int32_t[::1] labels=None, tuple dual=()):
+        cdef const int64_t[::1] indptr
+        cdef const int32_t[::1] rows
+        cdef const float[::1] data
+        cdef Py_ssize_t q, e
+        self.indptr.push_back(0)
+        if dual:
+            indptr, rows, data = dual
+        for q in range(0 if labels is None else labels.shape[0]):
+            self.labels.push_back(labels[q])
+            if dual:
+                for e in range(indptr[labels[q]], indptr[labels[q] + 1]):
+                    self.rows.push_back(rows[e])
+                    self.data.push_back(data[e])
+            self.indptr.push_back(self.rows.size())
+
+    cdef DualsOf of_class(self, Py_ssize_t q) noexcept nogil:
+        cdef DualsOf found
+        found.n = self.indptr[q + 1] - self.indptr[q]
+        found.rows = self.rows.data() + self.indptr[q]
+        found.values = self.data.data() + self.indptr[q]
+        return found
+
+    cdef int append(
+        self, int32_t label, const vector[Member] &members, DualsOf known
+    ) except -1 nogil:
+        """Add a class as a search of columns leaves it, or with what was known before any."""
+        cdef Py_ssize_t a
+        self.labels.push_back(label)
+        for a in range(<Py_ssize_t>members.size()):
+            self.rows.push_back(members[a].row)
+            self.data.push_back(members[a].alpha)
+        for a in range(0 if members.size() else known.n):
+            self.rows.push_back(known.rows[a])
+            self.data.push_back(known.values[a])
+        self.indptr.push_back(self.rows.size())
+        return 0
 
 
 # Random sparsification of a weight vector (PPDSparse, Algorithm 3).

@@ -163,8 +163,6 @@ cdef void take_hits(
     for h in range(hits.n):
         i = hits.rows[h]
         mask = hits.masks[h]
-        if problem.sample_weight[i] == 0:
-            continue
         while mask:
             c = lowest_bit(mask)
             mask &= mask - 1

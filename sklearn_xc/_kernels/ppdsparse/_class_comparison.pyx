@@ -13,6 +13,7 @@ from libc.string cimport memcpy
 import numpy as np
 
 from sklearn_xc._kernels.common._common cimport dispatched, interrupted
+from sklearn_xc._kernels.ppdsparse._types cimport soft_threshold
 
 
 cdef inline float root_of(
@@ -52,13 +53,6 @@ cdef inline float threshold_of(
         if u[j] > t:
             total += u[j] - t
     return root_of(u, m, 1, most, 0, t) if total > most else t
-
-
-cdef inline float thresholded(float v, float l1) noexcept nogil:
-    """The soft threshold of v."""
-    if v > l1:
-        return v - l1
-    return v + l1 if v < -l1 else 0
 
 
 cdef tuple pairs_by_class(
@@ -198,7 +192,7 @@ cdef class ClassComparison:
         cdef int64_t first = self.firsts[self.classes[pair]], e
         cdef float total = self.v_constant[self.classes[pair]]
         for e in range(n):
-            total += self.data[self.indptr[i] + e] * thresholded(
+            total += self.data[self.indptr[i] + e] * soft_threshold(
                 self.v[first + self.places[at + e]], self.l1
             )
         return total
@@ -308,7 +302,7 @@ def renewed_pairs(
 # The classes of largest score of each sample, and the loss that compares classes.
 
 cdef enum:
-    TOGETHER = 64  # scores that are compared with the margin at once
+    SCORES_TOGETHER = 64  # scores that are compared with the margin at once
 
 
 cdef void add_scores(
@@ -330,18 +324,18 @@ cdef void add_scores(
 
 
 cdef inline Py_ssize_t end_of(Py_ssize_t block, Py_ssize_t n) noexcept nogil:
-    return (block + 1) * TOGETHER if (block + 1) * TOGETHER < n else n
+    return (block + 1) * SCORES_TOGETHER if (block + 1) * SCORES_TOGETHER < n else n
 
 
 cdef dispatched count_above(
     const float *scores, Py_ssize_t n, float lowest, int32_t *counts
 ) noexcept nogil:
-    """How many of each TOGETHER scores are above a number."""
+    """How many of each SCORES_TOGETHER scores are above a number."""
     cdef Py_ssize_t block, k
     cdef int32_t count
-    for block in range((n - 1) // TOGETHER + 1):
+    for block in range((n - 1) // SCORES_TOGETHER + 1):
         count = 0
-        for k in range(block * TOGETHER, end_of(block, n)):
+        for k in range(block * SCORES_TOGETHER, end_of(block, n)):
             count += scores[k] > lowest
         counts[block] = count
 
@@ -353,10 +347,10 @@ cdef Py_ssize_t collect(
     cdef Py_ssize_t block, k, n = 0
     scores[own] = lowest
     count_above(scores, n_classes, lowest, counts)
-    for block in range((n_classes - 1) // TOGETHER + 1):
+    for block in range((n_classes - 1) // SCORES_TOGETHER + 1):
         if counts[block] == 0:
             continue
-        for k in range(block * TOGETHER, end_of(block, n_classes)):
+        for k in range(block * SCORES_TOGETHER, end_of(block, n_classes)):
             if scores[k] > lowest:
                 scores[n], which[n] = scores[k], <int32_t>k
                 n += 1
@@ -456,7 +450,7 @@ def search_classes(
     cdef int32_t[:, ::1] which = np.empty((n_threads, n_classes), dtype=np.int32)
     cdef uint8_t[:, ::1] known = np.zeros((n_threads, n_classes), dtype=np.uint8)
     cdef int32_t[:, ::1] counts = np.empty(
-        (n_threads, (n_classes - 1) // TOGETHER + 1), dtype=np.int32
+        (n_threads, (n_classes - 1) // SCORES_TOGETHER + 1), dtype=np.int32
     )
     cdef float[:, ::1] best = np.empty((n_threads, n_classes), dtype=np.float32)
     cdef const int32_t *features = &indices[0] if indices.shape[0] else NULL

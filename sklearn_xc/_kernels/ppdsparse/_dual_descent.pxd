@@ -4,5 +4,10 @@ from sklearn_xc._kernels.ppdsparse._types cimport Settings
 
 
 cdef int descend(
-    Workspace work, Py_ssize_t c, const Settings *settings, int n_passes, Problem problem
+    Workspace work,
+    Py_ssize_t c,
+    const Settings *settings,
+    Problem problem,
+    int n_passes,
+    double share,
 ) except -1 nogil

@@ -1,23 +1,26 @@
 """Randomised dual coordinate descent on the active set of one class (PPDSparse, Algorithm 2).
 
-An entry of `active` is a sample's number i for a negative and ~i for a positive.  Sparse rows are
-copied side by side, since they are visited several times in a random order.
+Of one dual variable a, with g = y <w, x> - 1 + a inverse / C its gradient and H the curvature of
+the dual in it, the best value is a - g / H, clipped to the box [0, most] (equation 9).
+
+Passes hold the intercept.  With a small l2 the dual all but asks for sum_i a_i y_i = 0: the
+intercept is that sum over l2, so that a step of any one variable throws it far, and the next steps
+undo this.  So a pass minimises P(w, b) + hold (b - anchor)^2 / 2 instead, in whose dual the
+constant feature counts 1 / (l2 + hold), and its intercept is the anchor of the next one (a proximal
+point method).  The curvature of P in b is the number of samples with a loss, far more than `hold`:
+anchors converge in a few passes.
 """
 
-from libc.stdint cimport int32_t, uint8_t
+from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
-from sklearn_xc._kernels.common._common cimport dispatched, prefetch
+from sklearn_xc._kernels.common._common cimport dispatched, prefetch, random_below
 from sklearn_xc._kernels.common._rows cimport Row, Rows, row_at
-from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace, grade_of, reserve
-from sklearn_xc._kernels.ppdsparse._coordinate_step cimport (
-    Pass, begin_pass, inverse_curvature_of, move_anchor, shuffle, step,
-)
-from sklearn_xc._kernels.ppdsparse._held_intercept cimport visits_of_positive
-from sklearn_xc._kernels.ppdsparse._losses cimport inverse_of, is_smooth, most_of
+from sklearn_xc._kernels.ppdsparse._active_set cimport Member, Workspace
+from sklearn_xc._kernels.ppdsparse._losses cimport is_smooth
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._types cimport (
-    Lane, Settings, add_entries, limit_of_visits, padded, thresholded_dot,
+    Lane, Settings, add_entries, padded, thresholded_dot,
 )
 
 cdef extern from "ppdsparse/_dense_step.h" nogil:
@@ -28,220 +31,271 @@ cdef extern from "ppdsparse/_dense_step.h" nogil:
     )
 
 cdef enum:
-    AHEAD = 3  # how many samples ahead sparse rows are fetched into the cache to be copied
+    MOST_VISITS = 8  # of a positive in a pass
+    NEGATIVES = 4  # for each visit of a positive, at least
+    COPIES_AHEAD = 3  # how many samples ahead sparse rows are fetched to be copied
     ROWS_AHEAD = 2  # and dense rows for their visits
     # Rows with more entries than this in all stay where they are: copies would not be in a cache.
     MOST_COPIED = 1 << 19
 
-cdef struct Visited:  # an active sample
-    const int32_t *features
-    const float *values
-    int32_t n  # entries, with those of value zero that a copy is filled up with
-    int32_t n_given
-    float y
-    float alpha
-    float most  # upper end of the box of alpha
-    float inverse_weight  # the loss's part of the curvature
-    float inverse_curvature
-    bint seen  # whether its features are among the touched ones
 
-
-cdef struct Descent:  # the class that descends, and what a pass has met
-    Visited *members
-    int32_t *order
-    int32_t *touched
-    float *v
-    uint8_t *seen
-    bint dense
-    Py_ssize_t n_left  # the first of `order`; others sit at zero and wait to leave
+cdef struct Pass:  # what is at hand during a pass, in registers, and what it has met
+    float bias  # l2 times the intercept
+    float of_bias  # by how much of a step it moves; 0 without an intercept
+    float inverse_l2
     float limit  # a negative at zero with a larger gradient is set aside
     float tiny  # smaller projected gradients are not worth a step
-    float worst  # largest projected gradient met
+    Py_ssize_t n_kept  # of the order of visits; others sit at zero and wait to leave
+    float worst  # largest projected gradient
     double squares  # sum of the squares of the projected gradients
+    double sum  # of the steps, signed
 
 
-cdef inline void add_to_v(Descent *d, Lane *lane, Visited *m, float change) noexcept nogil:
-    cdef Py_ssize_t e, n_touched
+cdef struct Descent:  # pointers to what a pass goes through
+    Member *members
+    int32_t *order
+    Py_ssize_t n_left  # the first of `order`; others sit at zero and wait to leave
+    const int32_t *places  # entries of the rows: where their features are in v, and values
+    const float *values
+    float *v
+    float l1
+    bint dense
+    Py_ssize_t n_features
+    int32_t *touched  # the features that v has, and whether it has them
+    uint8_t *seen
+    Py_ssize_t n_touched
+
+
+cdef inline double held_intercept(const Lane *lane, const Settings *settings) noexcept nogil:
+    """Return the b of smallest l2 b^2 / 2 + hold (b - anchor)^2 / 2 - b sum_i a_i y_i."""
+    return (lane.bias + lane.hold * lane.anchor) / (settings.l2 + lane.hold)
+
+
+cdef inline Pass begin_pass(
+    const Lane *lane, float limit, const Settings *settings
+) noexcept nogil:
+    """Return a pass in which nothing has been visited."""
+    cdef Pass at
+    at.bias = at.of_bias = 0
+    if settings.intercept:
+        at.bias = <float>(settings.l2 * held_intercept(lane, settings))
+        at.of_bias = <float>(settings.l2 / (settings.l2 + lane.hold))
+    at.inverse_l2 = 1 / settings.l2
+    at.limit = limit
+    at.tiny = <float>(0.1 * lane.precision)
+    at.n_kept = 0
+    at.worst = 0
+    at.squares = at.sum = 0
+    return at
+
+
+cdef inline float step(
+    Member *m, float product, int32_t *order, Py_ssize_t a, Pass *at
+) noexcept nogil:
+    """Step the a-th of `order`, whose <S(v), x_i> is `product`; returns the change of alpha_i y_i.
+
+    Visits wait for one another by way of v and the bias: what needs neither is ready before the
+    product is, from which two operations lead to the step.  What a visit finds is no branch,
+    because about every second one would be guessed wrongly.
+    """
+    cdef float old = m.alpha, slope = m.y * at.inverse_l2, of_alpha = old * m.inverse_weight - 1
+    cdef float target = old - of_alpha * m.inverse_curvature, factor = slope * m.inverse_curvature
+    cdef float z = at.bias + product, g = z * slope + of_alpha, projected, new
+    cdef bint idle = (old == 0) & (g >= 0)
+    order[at.n_kept] = order[a]
+    at.n_kept += not (idle & (g > at.limit) & (m.y < 0))
+    projected = g if g >= 0 else -g
+    projected = 0 if idle | ((old == m.most) & (g <= 0)) else projected
+    at.worst = max(at.worst, projected)
+    at.squares += <double>projected * projected
+    new = min(max(target - z * factor, <float>0), m.most)
+    new = new if projected > at.tiny else old
+    m.alpha = new
+    new = (new - old) * m.y
+    at.bias += at.of_bias * new
+    at.sum += new
+    return new
+
+
+cdef inline void touch(Descent *d, Member *m) noexcept nogil:
+    """Note the features of a sample among those that v has."""
+    cdef Py_ssize_t e, n_touched = d.n_touched
     cdef int32_t j
-    cdef const int32_t *features = m.features
+    cdef const int32_t *features = d.places + m.start
     cdef int32_t *touched = d.touched
     cdef uint8_t *seen = d.seen
-    if not m.seen:
-        m.seen = True
-        n_touched = lane.n_touched
-        for e in range(m.n_given):  # without a branch, which would often be guessed wrongly
-            j = features[e]
-            touched[n_touched] = j
-            n_touched += not seen[j]
-            seen[j] = 1
-        lane.n_touched = n_touched
-    add_entries(features, m.values, m.n, change, d.v)
+    m.seen = True
+    for e in range(m.length):  # without a branch, which would often be guessed wrongly
+        j = features[e]
+        touched[n_touched] = j
+        n_touched += not seen[j]
+        seen[j] = 1
+    d.n_touched = n_touched
 
 
-cdef void touch_all(Workspace work, Py_ssize_t c, Py_ssize_t n_features) noexcept nogil:
-    """Dense rows touch all features at once."""
-    cdef Lane *lane = &work.lanes[c]
-    cdef Py_ssize_t j
-    for j in range(n_features):
-        if not work.seen[j]:
-            work.seen[j] = 1
-            work.touched[c, lane.n_touched] = <int32_t>j
-            lane.n_touched += 1
-
-
-cdef inline Pass begun(const Descent *d, const Lane *lane, const Settings *settings) noexcept nogil:
-    return begin_pass(lane.bias, lane.anchor, lane.hold, d.limit, d.tiny, settings)
-
-
-cdef inline void finish(Descent *d, Lane *lane, const Pass *at) noexcept nogil:
-    d.n_left = at.n_kept
-    d.worst = at.worst
-    d.squares = at.squares
-    lane.bias += <float>at.sum
-
-
-cdef inline float step_of(Descent *d, Py_ssize_t a, float product, Pass *at) noexcept nogil:
-    """Step the a-th of the order."""
-    cdef Visited *m = &d.members[d.order[a]]
-    return step(
-        &m.alpha, m.y, m.most, m.inverse_weight, m.inverse_curvature, product, d.order, a, at
-    )
-
-
-cdef dispatched visit_sparse(Descent *d, Lane *lane, const Settings *settings) noexcept nogil:
-    cdef Pass at = begun(d, lane, settings)
+cdef dispatched visit_sparse(Descent *d, Pass *met) noexcept nogil:
+    cdef Pass at = met[0]  # in registers
     cdef Py_ssize_t a
-    cdef Visited *m
-    cdef Visited *following
-    cdef float product, change
+    cdef Member *m
+    cdef Member *following
+    cdef const int32_t *places
+    cdef const float *x
+    cdef float change
     for a in range(d.n_left):
         m = &d.members[d.order[a]]
         if a + 1 < d.n_left:  # a processor sees by itself how the rest of both follows
             following = &d.members[d.order[a + 1]]
-            prefetch(following.features)
-            prefetch(following.values)
-        product = thresholded_dot(m.features, m.values, m.n, d.v, settings.l1)
-        change = step_of(d, a, product, &at)
+            prefetch(d.places + following.start)
+            prefetch(d.values + following.start)
+        places = d.places + m.start
+        x = d.values + m.start
+        change = step(m, thresholded_dot(places, x, m.length, d.v, d.l1), d.order, a, &at)
         if change != 0:
-            add_to_v(d, lane, m, change)
-    finish(d, lane, &at)
+            if not m.seen:
+                touch(d, m)
+            add_entries(places, x, m.length, change, d.v)
+    met[0] = at
 
 
-cdef dispatched visit_dense(Descent *d, Lane *lane, const Settings *settings) noexcept nogil:
-    """Visits of one sample or more: the loop that brings v the change by one has the product of the
-    next.
-    """
-    cdef Pass at = begun(d, lane, settings)
-    cdef Py_ssize_t a, n_features = d.members[0].n, last = d.n_left - 1
-    cdef const float *x = d.members[d.order[0]].values
+cdef dispatched visit_dense(Descent *d, Pass *met) noexcept nogil:
+    """Visit one sample or more; the loop that brings v the change by one has the next product."""
+    cdef Pass at = met[0]
+    cdef Py_ssize_t a, n_features = d.n_features, last = d.n_left - 1
+    cdef Member *m
+    cdef const float *x = d.values + d.members[d.order[0]].start
     cdef const float *following
     cdef const float *ahead
     cdef float product, change = 0
     for a in range(d.n_left):
         prefetch(&d.members[d.order[min(a + 2 * ROWS_AHEAD, last)]])
-        ahead = d.members[d.order[min(a + ROWS_AHEAD, last)]].values
-        following = d.members[d.order[a]].values
-        product = dense_step(d.v, x, change, settings.l1, following, ahead, n_features)
-        change = step_of(d, a, product, &at)
+        ahead = d.values + d.members[d.order[min(a + ROWS_AHEAD, last)]].start
+        m = &d.members[d.order[a]]
+        following = d.values + m.start
+        product = dense_step(d.v, x, change, d.l1, following, ahead, n_features)
+        change = step(m, product, d.order, a, &at)
         x = following
-    dense_step(d.v, x, change, settings.l1, x, x, n_features)
-    finish(d, lane, &at)
+    dense_step(d.v, x, change, d.l1, x, x, n_features)
+    met[0] = at
 
 
-cdef void one_pass(Descent *d, Lane *lane, const Settings *settings) noexcept nogil:
-    """Visit the samples that are left once, in a fresh random order."""
-    shuffle(d.order, d.n_left, &lane.rng)
-    if d.dense and d.n_left:
-        visit_dense(d, lane, settings)
-    else:
-        visit_sparse(d, lane, settings)
+cdef double move_anchor(Lane *lane, const Settings *settings) noexcept nogil:
+    """Move it to the intercept of the last pass; returns, as a square, what that has against the
+    dual variables.
+    """
+    cdef double pull
+    if not settings.intercept:
+        return 0
+    pull = lane.anchor
+    lane.anchor = held_intercept(lane, settings)
+    pull = lane.hold * (lane.anchor - pull)
+    return pull * pull / settings.l2
 
 
-cdef inline Py_ssize_t sample_of(int32_t entry) noexcept nogil:
-    return entry if entry >= 0 else ~entry
+cdef void shuffle(int32_t *order, Py_ssize_t n, uint64_t *rng) noexcept nogil:
+    """Put numbers in a random order (Fisher and Yates)."""
+    cdef Py_ssize_t a, b
+    cdef int32_t swap
+    for a in range(n - 1, 0, -1):
+        b = random_below(rng, <unsigned int>(a + 1))
+        swap = order[a]
+        order[a] = order[b]
+        order[b] = swap
 
 
-cdef char *copy_row(Visited *m, char *at) noexcept nogil:
-    """Features and values side by side, filled up to whole vectors; returns where they end."""
-    cdef int32_t *features = <int32_t *>at
-    cdef float *values
-    cdef Py_ssize_t e
-    m.n = <int32_t>padded(m.n_given)
-    values = <float *>(features + m.n)
-    memcpy(features, m.features, m.n_given * sizeof(int32_t))
-    memcpy(values, m.values, m.n_given * sizeof(float))
-    for e in range(m.n_given, m.n):
-        features[e] = features[0]
-        values[e] = 0
-    m.features = features
-    m.values = values
-    return <char *>(values + m.n)
+cdef int order_visits(Workspace work, Py_ssize_t c) except -1 nogil:
+    """List the active set, positives as often as a pass visits them.
 
-
-cdef int load_members(
-    Descent *d, Workspace work, Py_ssize_t c, const Settings *settings, Problem problem
-) except -1 nogil:
-    """The active samples as the passes visit them, in the scratch memory of the workspace."""
-    cdef Lane *lane = &work.lanes[c]
-    cdef Rows X = problem.X.rows
-    cdef Row row
-    cdef Visited *m
-    cdef char *at
-    cdef Py_ssize_t a, i, n = lane.n_active, size = 0, times = times_of_positives(work, c)
-    cdef float weight
-    cdef int _
-    cdef int32_t *active = &work.active[c, 0]
+    Few of them answer to many negatives.
+    """
+    cdef Py_ssize_t a, _, n = work.members[c].size(), n_positives = 0, n_visits = 0, times
+    cdef const Member *members = work.members[c].data()
     for a in range(n):
-        i = sample_of(active[a])
-        size += padded(X.indptr[i + 1] - X.indptr[i])
-    if X.dense or size > MOST_COPIED:
-        size = 0
-    reserve(work, n * (sizeof(Visited) + times * sizeof(int32_t)) + size * 2 * sizeof(float))
-    d.members = <Visited *>work.scratch
-    at = <char *>(d.members + n)
-    d.order = <int32_t *>(at + size * 2 * sizeof(float))
-    d.n_left = 0
+        n_positives += members[a].y > 0
+    times = n // (NEGATIVES * max(<Py_ssize_t>1, n_positives))
+    times = max(<Py_ssize_t>1, min(<Py_ssize_t>MOST_VISITS, times))
+    work.order.resize(n + n_positives * (times - 1))
     for a in range(n):
-        if size and a + AHEAD < n:
-            row = row_at(X, sample_of(active[a + AHEAD]))
-            prefetch(row.features)
-            prefetch(row.values)
-        i = sample_of(active[a])
-        row = row_at(X, i)
-        m = &d.members[a]
-        m.features = row.features
-        m.values = row.values
-        m.n = m.n_given = <int32_t>row.n
-        if size:
-            at = copy_row(m, at)
-        m.seen = False
-        m.y = -1 if active[a] >= 0 else 1
-        m.alpha = work.alpha[c, a]
-        weight = problem.sample_weight[i] * (
-            lane.negative_weight if m.y < 0 else lane.positive_weight
-        )
-        weight *= grade_of(work, c, a)
-        m.inverse_weight = inverse_of(&settings.loss, weight)
-        m.most = most_of(&settings.loss, weight)
-        m.inverse_curvature = inverse_curvature_of(
-            weight, problem.squared_norms[i], lane.hold, settings
-        )
-        for _ in range(times if m.y > 0 else 1):
-            d.order[d.n_left] = <int32_t>a
-            d.n_left += 1
+        for _ in range(times if members[a].y > 0 else 1):
+            work.order[n_visits] = <int32_t>a
+            n_visits += 1
     return 0
 
 
-cdef Py_ssize_t times_of_positives(Workspace work, Py_ssize_t c) noexcept nogil:
-    """How often a pass visits each of them."""
-    cdef Py_ssize_t a, n_positives = 0
-    for a in range(work.lanes[c].n_active):
-        n_positives += work.active[c, a] < 0
-    return visits_of_positive(n_positives, work.lanes[c].n_active)
+cdef void copy_row(Row row, int32_t *places, float *values) noexcept nogil:
+    """Copy features and values, filled up to whole vectors."""
+    cdef Py_ssize_t e
+    memcpy(places, row.features, row.n * sizeof(int32_t))
+    memcpy(values, row.values, row.n * sizeof(float))
+    for e in range(row.n, padded(row.n)):
+        places[e] = places[0]
+        values[e] = 0
+
+
+cdef int lay_rows(Workspace work, Py_ssize_t c, Rows X, Descent *d) except -1 nogil:
+    """Lay out the rows of the active set: side by side, since they are visited several times in a
+    random order, or where they are in X if they are dense or many.
+    """
+    cdef Py_ssize_t a, n = work.members[c].size(), size = 0, at = 0
+    cdef bint copied
+    cdef Row row
+    cdef Member *m
+    for a in range(n):
+        size += padded(row_at(X, d.members[a].row).n)
+    copied = not X.dense and size <= MOST_COPIED
+    if copied and size > <Py_ssize_t>work.places.size():
+        work.places.resize(size)
+        work.values.resize(size)
+    d.places = X.features
+    d.values = X.values
+    if copied:
+        d.places = work.places.data()
+        d.values = work.values.data()
+    for a in range(n):
+        m = &d.members[a]
+        m.seen = False
+        row = row_at(X, m.row)
+        m.start = X.indptr[m.row]
+        m.length = <int32_t>row.n
+        if not copied:
+            continue
+        if a + COPIES_AHEAD < n:
+            prefetch(row_at(X, d.members[a + COPIES_AHEAD].row).features)
+            prefetch(row_at(X, d.members[a + COPIES_AHEAD].row).values)
+        m.start = at
+        m.length = <int32_t>padded(row.n)
+        copy_row(row, work.places.data() + at, work.values.data() + at)
+        at += m.length
+    return 0
+
+
+cdef void load_v(Workspace work, Py_ssize_t c, Descent *d) noexcept nogil:
+    """Spread v over all features; dense rows touch every one at once."""
+    cdef Py_ssize_t q, j
+    cdef int32_t *touched = &work.touched[c, 0]
+    for q in range(d.n_touched):
+        work.v[touched[q]] = work.saved[c, q]
+        work.seen[touched[q]] = 1
+    for j in range(d.n_features if d.dense else 0):
+        if not work.seen[j]:
+            work.seen[j] = 1
+            touched[d.n_touched] = <int32_t>j
+            d.n_touched += 1
+
+
+cdef void store_v(Workspace work, Py_ssize_t c, Py_ssize_t n_touched) noexcept nogil:
+    """Keep v of the touched features alone, and clear it for the next class."""
+    cdef Py_ssize_t q
+    cdef int32_t j
+    work.lanes[c].n_touched = n_touched
+    for q in range(n_touched):
+        j = work.touched[c, q]
+        work.saved[c, q] = work.v[j]
+        work.v[j] = 0
+        work.seen[j] = 0
 
 
 cdef double total_of(const Descent *d, Py_ssize_t n) noexcept nogil:
-    """The sum of the dual variables."""
+    """Return the sum of the dual variables."""
     cdef Py_ssize_t a
     cdef double total = 0
     for a in range(n):
@@ -250,39 +304,69 @@ cdef double total_of(const Descent *d, Py_ssize_t n) noexcept nogil:
 
 
 cdef int descend(
-    Workspace work, Py_ssize_t c, const Settings *settings, int n_passes, Problem problem
+    Workspace work,
+    Py_ssize_t c,
+    const Settings *settings,
+    Problem problem,
+    int n_passes,
+    double share,  # of the tolerance that the gap of the active set may keep
 ) except -1 nogil:
-    """Passes over the active set until the projected gradient is small against the tolerance."""
+    """Pass over the active set, each time in a fresh random order, until gradients are small.
+
+    The dual is concave by `inverse` of the loss: the gap that members of the active set leave is
+    half the sum of their squared gradients over it (for C_i = 1) and of what the intercept b has
+    against them, (s_0 - l2 b)^2 / l2; the objective is at least half the sum of the dual variables.
+    """
     cdef Lane *lane = &work.lanes[c]
-    cdef float enough = lane.precision
-    cdef Descent d
-    cdef Py_ssize_t a
+    cdef Py_ssize_t n = work.members[c].size()
+    cdef float limit = <float>1e30
+    cdef float enough
     cdef double pull
+    cdef Descent d
+    cdef Pass at
     cdef int _
-    load_members(&d, work, c, settings, problem)
+    order_visits(work, c)
+    d.members = work.members[c].data()
+    d.order = work.order.data()
+    d.n_left = work.order.size()
+    d.l1 = settings.l1
+    d.n_features = problem.X.n_columns
+    d.n_touched = lane.n_touched
     d.touched = &work.touched[c, 0]
-    d.v = &work.v[0]
     d.seen = &work.seen[0]
-    d.limit = 1e30
-    d.tiny = <float>(0.1 * enough)
     d.dense = problem.X.rows.dense
-    if d.dense:
-        touch_all(work, c, problem.X.n_columns)
+    if lane.compact:
+        d.places = work.places.data()
+        d.values = work.values.data()
+        d.v = &work.saved[c, 0]
+    else:
+        lay_rows(work, c, problem.X.rows, &d)
+        load_v(work, c, &d)
+        d.v = &work.v[0]
     for _ in range(n_passes):
         lane.n_visits += d.n_left
-        one_pass(&d, lane, settings)
-        pull = move_anchor(&lane.anchor, lane.bias, lane.hold, settings)
-        if d.worst <= enough and pull <= enough * enough:
+        at = begin_pass(lane, limit, settings)
+        shuffle(d.order, d.n_left, &lane.rng)
+        if d.dense and d.n_left:
+            visit_dense(&d, &at)
+        else:
+            visit_sparse(&d, &at)
+        d.n_left = at.n_kept
+        if lane.compact:
+            lane.bias += at.sum
+        else:
+            lane.bias = <float>(<float>lane.bias + <float>at.sum)
+        pull = move_anchor(lane, settings)
+        enough = 0 if lane.compact else lane.precision
+        if at.worst <= enough and pull <= enough * enough:
             break
-        # The dual is concave by `inverse`: the gap that the active set leaves is half the sum of
-        # the squares over it (for C_i = 1), and the objective at least half the sum of the dual
-        # variables.
         if is_smooth(&settings.loss) and (
-            d.squares * settings.loss.steepness + pull
-            <= 0.3 * settings.tol * total_of(&d, lane.n_active)
+            at.squares * settings.loss.steepness + pull <= share * settings.tol * total_of(&d, n)
         ):
             break
-        d.limit = limit_of_visits(d.worst)
-    for a in range(lane.n_active):
-        work.alpha[c, a] = d.members[a].alpha
+        # Liblinear's shrinking takes the largest projected gradient of the pass before, which is
+        # long above every other; a tenth of the margin is far inside as well.
+        limit = min(at.worst, <float>0.1)
+    if not lane.compact:
+        store_v(work, c, d.n_touched)
     return 0

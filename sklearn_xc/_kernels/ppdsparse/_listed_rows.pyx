@@ -11,7 +11,7 @@ from libc.stdint cimport int16_t, int32_t, uint8_t
 
 from sklearn_xc._kernels.common._common cimport dispatched
 from sklearn_xc._kernels.common._vector_ops cimport inner_product, prefetch_floats
-from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace, grade_of, primal_value
+from sklearn_xc._kernels.ppdsparse._active_set cimport Member, Workspace, primal_value
 from sklearn_xc._kernels.ppdsparse._byte_rows cimport (
     FOUR, ZERO, BytePointers, ByteWeights, bound_errors, divides,
 )
@@ -156,10 +156,11 @@ cdef extern from "ppdsparse/_byte_scores.h" nogil:
     int32_t fine_sum "xc_fine_sum" (const uint8_t *x, const int16_t *w, long long n)
 
 cdef enum:
-    FAR = 2  # times the tolerance: most of the gap is the dual's, and a descent takes most of that
+    # Times the tolerance: most of the gap is the dual's, and a descent takes most of that
+    TIMES_TOL = 2
     REACH = 32  # part of all rows whose scores one by one cost much beside the search
     PATIENT = 3  # rounds, from which on lists may be longer and longer
-    AHEAD = 4  # rows that are fetched into the cache before their turn
+    LISTED_AHEAD = 4  # rows that are fetched into the cache before their turn
     LARGEST_FINE = 32767
     LARGEST_SUM = 0x7fffffff
 
@@ -235,25 +236,17 @@ cdef inline void prefetch_values(Problem problem, Py_ssize_t i) noexcept nogil:
 
 
 cdef Py_ssize_t score_active(Workspace work, Py_ssize_t c, Problem problem) noexcept nogil:
-    """Margins and costs of the active set; returns how many."""
-    cdef Lane *lane = &work.lanes[c]
-    cdef Py_ssize_t a
-    cdef int32_t i
-    for a in range(lane.n_active):
-        if a + AHEAD < lane.n_active:
-            i = work.active[c, a + AHEAD]
-            prefetch_values(problem, i if i >= 0 else ~i)
-        i = work.active[c, a]
-        if i < 0:
-            i = ~i
-            work.margins[a] = 1 - score_of(work, problem, i, lane.intercept)
-            work.costs[a] = (
-                lane.positive_weight * grade_of(work, c, a) * problem.sample_weight[i]
-            )
-        else:
-            work.margins[a] = 1 + score_of(work, problem, i, lane.intercept)
-            work.costs[a] = -lane.negative_weight * problem.sample_weight[i]
-    return lane.n_active
+    """Write margins and costs of the active set; returns how many."""
+    cdef Py_ssize_t a, n = work.members[c].size()
+    cdef const Member *members = work.members[c].data()
+    cdef float z
+    for a in range(n):
+        if a + LISTED_AHEAD < n:
+            prefetch_values(problem, members[a + LISTED_AHEAD].row)
+        z = score_of(work, problem, members[a].row, work.lanes[c].intercept)
+        work.margins[a] = 1 - members[a].y * z
+        work.costs[a] = members[a].y * members[a].weight
+    return n
 
 
 cdef inline void add_margin(
@@ -271,9 +264,9 @@ cdef void refine_list(
     cdef Py_ssize_t q
     cdef int32_t i, total
     for q in range(lane.n_candidates):
-        if q + AHEAD < lane.n_candidates:
+        if q + LISTED_AHEAD < lane.n_candidates:
             prefetch_floats(
-                <const float *>(rows.values + work.candidates[c, q + AHEAD] * rows.width),
+                <const float *>(rows.values + work.candidates[c, q + LISTED_AHEAD] * rows.width),
                 rows.width // FOUR,
             )
         i = work.candidates[c, q]
@@ -325,7 +318,7 @@ cdef float shorten_by_drop(
 cdef inline bint far_from_end(const Lane *lane, const Settings *settings) noexcept nogil:
     """Whether the next descent is not likely to close the gap, judged by rounded scores."""
     return (
-        lane.primal - lane.dual > max(FAR * settings.tol, ROUGH) * lane.primal
+        lane.primal - lane.dual > max(TIMES_TOL * settings.tol, ROUGH) * lane.primal
         and lane.n_iter < settings.max_iter
     )
 
@@ -362,8 +355,8 @@ cdef void find_primal(
         work, c, n, settings, problem, fine.of_error, fine.of_length, lowest, drop
     )
     for q in range(lane.n_candidates):
-        if q + AHEAD < lane.n_candidates:
-            prefetch_values(problem, work.candidates[c, q + AHEAD])
+        if q + LISTED_AHEAD < lane.n_candidates:
+            prefetch_values(problem, work.candidates[c, q + LISTED_AHEAD])
         i = work.candidates[c, q]
         z = score_of(work, problem, i, lane.intercept)
         add_margin(work, c, problem, n, i, z)

@@ -9,7 +9,7 @@ from libcpp.vector cimport vector
 
 import numpy as np
 
-from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace
+from sklearn_xc._kernels.ppdsparse._active_set cimport Member, Workspace
 from sklearn_xc._kernels.ppdsparse._losses cimport Loss, is_bounded, is_smooth
 from sklearn_xc._kernels.ppdsparse._problem cimport Columns, Problem, weight_of
 from sklearn_xc._kernels.ppdsparse._sorting cimport sort_by_key
@@ -270,12 +270,12 @@ cdef int keep_class(
     cdef Lane *lane = &work.lanes[c]
     cdef Py_ssize_t n = results.n_done, q, before = results.weights.size
     cdef bint done = lane.gap <= settings.tol
-    cdef int32_t entry
+    cdef const Member *member
     results.labels[n] = lane.label
     results.n_iter[n] = lane.n_iter
     results.gap[n] = lane.gap
     results.n_visits[n] = lane.n_visits
-    results.n_active[n] = lane.n_active
+    results.n_active[n] = work.members[c].size()
     results.intercept[n] = lane.intercept
     for q in range(lane.n_touched):
         if work.packed[q] != 0:
@@ -283,10 +283,10 @@ cdef int keep_class(
     results.n_weights[n] = results.weights.size - before
     if keep_dual:
         before = results.duals.size
-        for q in range(lane.n_active):
-            entry = work.active[c, q]
-            if work.alpha[c, q] > 0:
-                append(&results.duals, entry if entry >= 0 else ~entry, work.alpha[c, q])
+        for q in range(<Py_ssize_t>work.members[c].size()):
+            member = &work.members[c][q]
+            if member.alpha > 0:
+                append(&results.duals, member.row, member.alpha)
         if not done:  # the violators just found are where the next fit goes on
             for q in range(lane.n_candidates):
                 append(&results.duals, work.candidates[c, q], 0)

@@ -11,14 +11,14 @@ import numpy as np
 
 from sklearn_xc._kernels.common._common cimport interrupted
 from sklearn_xc._kernels.ppdsparse._active_set cimport (
-    Workspace, activate, clear_lane, draw_negatives, drop_idle_negatives, dual_value, load_v,
-    publish_weights, refresh_v, resume_class, start_class, store_v,
+    Duals, Workspace, add_members, clear_lane, draw_negatives, drop_idle_negatives, dual_value,
+    publish_weights, refresh_v, start_class, warm_start,
 )
 from sklearn_xc._kernels.ppdsparse._byte_search cimport MANY_ROWS, is_early, search_bytes
-from sklearn_xc._kernels.ppdsparse._class_state cimport ClassState, Duals, Member, clear
 from sklearn_xc._kernels.ppdsparse._dual_descent cimport descend
 from sklearn_xc._kernels.ppdsparse._listed_rows cimport keep_lowest, return_to_lowest
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
+from sklearn_xc._kernels.ppdsparse._pruned_search cimport ColumnScratch, forget_rows
 from sklearn_xc._kernels.ppdsparse._pruned_solver cimport saved_by, solve_class, worth_pruning
 from sklearn_xc._kernels.ppdsparse._results cimport Results, keep_class, prune_weights
 from sklearn_xc._kernels.ppdsparse._types cimport IDLE, LANES, DualsOf, Lane, Settings
@@ -34,15 +34,19 @@ cdef enum:
     PASSES = 5  # of descent between two searches
     START_PASSES = 2  # over the positives and random negatives of a new class
     FIRST_PASSES = 2  # before its first search of all samples, which has to find the region only
+    # Random negatives of a new class: as many as its positives ask for, or a few
+    PER_POSITIVE = 5
+    FEW = 100
+
+# Of the tolerance, what a descent may leave of the gap on the active set: a search shows more.
+cdef double SHARE = 0.3
 
 
 cdef int descend_lane(
     Workspace work, Py_ssize_t c, const Settings *settings, int n_passes, Problem problem
 ) except -1 nogil:
     """Algorithm 1, steps 3 and 4."""
-    load_v(work, c)
-    descend(work, c, settings, n_passes, problem)
-    store_v(work, c)
+    descend(work, c, settings, problem, n_passes, SHARE)
     drop_idle_negatives(work, c)
     work.lanes[c].dual_known = False
     return 0
@@ -64,17 +68,20 @@ cdef inline double relative_gap(double primal, double dual) noexcept nogil:
     return (primal - dual) / max(primal, <double>1e-30)
 
 
-cdef void admit_candidates(Workspace work, Py_ssize_t c) noexcept nogil:
-    """Algorithm 1, step 2: the samples of largest negative gradient join the active set.
+cdef int admit_candidates(
+    Workspace work, Py_ssize_t c, const Settings *settings, Problem problem
+) except -1 nogil:
+    """Let the samples of largest negative gradient join the active set (Algorithm 1, step 2).
 
     Where none is left and the gap is still open, it is made of many small violations.
     """
     cdef Lane *lane = &work.lanes[c]
-    cdef Py_ssize_t q
-    for q in range(lane.n_candidates):
-        activate(work, c, work.candidates[c, q], False, 0)
+    add_members(
+        work, c, settings, problem, &work.candidates[c, 0], NULL, lane.n_candidates, False
+    )
     if lane.n_candidates == 0:
         lane.precision *= <float>0.3
+    return 0
 
 
 cdef int start_lane(
@@ -85,16 +92,24 @@ cdef int start_lane(
     Duals duals,
     Py_ssize_t q,
 ) except -1 nogil:
-    """The next class in an idle lane."""
+    """Put the next class in an idle lane."""
+    cdef Lane *lane = &work.lanes[c]
     cdef DualsOf known = duals.of_class(q)
-    start_class(work, c, duals.labels[q], settings, problem)
+    start_class(work, c, duals.labels[q], known, settings, problem)
     if known.n:
-        resume_class(work, c, settings, problem, known.n, known.rows, known.values)
-    if work.lanes[c].fresh:
-        draw_negatives(work, c, problem)
+        warm_start(work, c, settings, problem)
+    if lane.fresh:
+        draw_negatives(
+            work, c, settings, problem, n_random(work, c, problem.X.n_rows), problem.X.n_rows
+        )
         descend_lane(work, c, settings, START_PASSES, problem)
         publish_weights(work, c, settings, False)
     return 0
+
+
+cdef inline Py_ssize_t n_random(Workspace work, Py_ssize_t c, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t n_positives = work.members[c].size()
+    return min(n // 2, max(<Py_ssize_t>FEW, PER_POSITIVE * n_positives))
 
 
 cdef int warm_up(
@@ -117,7 +132,7 @@ cdef int warm_up(
         search_sample(work, settings, problem, stop, operations)
     for c in range(LANES):
         if is_new(&work.lanes[c]):
-            admit_candidates(work, c)
+            admit_candidates(work, c, settings, problem)
     return 0
 
 
@@ -149,7 +164,7 @@ cdef int descend_lanes(
         lane = &work.lanes[c]
         if lane.label == IDLE or lane.waits or (lane.n_iter == 0) != first:
             continue
-        operations[0] += PASSES * lane.n_active * (10 + entries_per_row)
+        operations[0] += PASSES * work.members[c].size() * (10 + entries_per_row)
         descend_lane(work, c, settings, FIRST_PASSES if is_new(lane) else PASSES, problem)
         lane.n_iter += 1
         if by_bytes(settings, problem) and not is_early(lane, settings):
@@ -238,7 +253,7 @@ cdef int finish_or_go_on(
     cdef Lane *lane = &work.lanes[c]
     cdef bint summed
     if not lane.whole:
-        admit_candidates(work, c)
+        admit_candidates(work, c, settings, problem)
         return 0
     summed = sum_dual(work, c, settings, problem)
     lane.gap = relative_gap(lane.primal, lane.dual)
@@ -252,7 +267,7 @@ cdef int finish_or_go_on(
             return 0
     if summed:
         refresh_v(work, c, settings)
-    admit_candidates(work, c)
+    admit_candidates(work, c, settings, problem)
     return lane.gap <= settings.tol
 
 
@@ -281,42 +296,15 @@ cdef class Spare:
         return Spare, ()
 
     cdef tuple take(self):
-        """A clean workspace and class state, either perhaps None."""
+        """Return a clean workspace and scratch memory of columns, either perhaps None."""
         try:
             return self._free.pop()
         except IndexError:  # all are in use
             return None, None
 
-    cdef int give_back(self, Workspace work, ClassState state) except -1:
-        self._free.append((work, state))
+    cdef int give_back(self, Workspace work, ColumnScratch scratch) except -1:
+        self._free.append((work, scratch))
         return 0
-
-
-cdef void load_class(
-    Workspace work, ClassState state, const Settings *settings, Problem problem
-) noexcept nogil:
-    """A class that is solved by pruned searches, as the state of the first lane."""
-    cdef Lane *lane = &work.lanes[0]
-    cdef Member *member
-    cdef Py_ssize_t q
-    lane.label = state.label
-    lane.negative_weight = state.negative_weight
-    lane.positive_weight = state.positive_weight
-    lane.n_active = lane.n_candidates = 0
-    lane.n_iter = state.n_iter
-    lane.n_visits = state.n_entries * problem.X.n_rows / problem.X.n_entries
-    lane.primal = state.primal
-    lane.gap = (state.primal - state.dual) / state.primal
-    lane.bias = state.intercept_sum
-    lane.intercept = lane.bias / settings.l2
-    lane.kept = False
-    lane.n_touched = state.features.size()
-    for q in range(lane.n_touched):
-        work.touched[0, q] = state.features[q]
-        work.saved[0, q] = state.v[q]
-    for q in range(<Py_ssize_t>state.members.size()):
-        member = &state.members[q]
-        activate(work, 0, member.row, member.y > 0, member.alpha)
 
 
 cdef int solve_small_classes(
@@ -327,7 +315,7 @@ cdef int solve_small_classes(
     Results results,
     bint keep_dual,
     Duals duals,  # OUT: those of the classes that are left
-    ClassState state,
+    ColumnScratch scratch,
     const int32_t[::1] stop,
     double *operations,
 ) except -1 nogil:
@@ -344,17 +332,16 @@ cdef int solve_small_classes(
         solved = False
         if q < TRIED or saved > 0:
             solved = solve_class(
-                state, settings, problem, given.labels[q], known, stop, operations
+                work, scratch, settings, problem, given.labels[q], known, stop, operations
             )
-            saved += saved_by(state, problem, solved)
+            saved += saved_by(scratch, problem, solved)
         if solved:
-            load_class(work, state, settings, problem)
             prune_weights(work, 0, settings, problem)
             keep_class(results, work, 0, settings, keep_dual)
-            clear_lane(work, 0)
         else:
-            duals.append(given.labels[q], state, known)
-        clear(state)
+            duals.append(given.labels[q], work.members[0], known)
+        clear_lane(work, 0)
+        forget_rows(work, scratch)
     return 0
 
 
@@ -387,27 +374,25 @@ def solve_classes(
     variables; the rows of X read for it, in which a search counts for a sixteenth.
     """
     cdef Workspace work
-    cdef ClassState state
+    cdef ColumnScratch scratch
     cdef Results results = Results(labels.shape[0])
     cdef Duals given = Duals(labels, dual), left = given
     cdef double operations = 0
-    work, state = spare.take()
+    work, scratch = spare.take()
     if work is None:
-        work = Workspace(
-            problem.X.n_rows, problem.X.n_columns, problem.X.rows.dense, problem.graded
-        )
+        work = Workspace(problem)
     if worth_pruning(&settings, problem):
         left = Duals()
-        if state is None:
-            state = ClassState(problem)
+        if scratch is None:
+            scratch = ColumnScratch(problem)
         with nogil:
             solve_small_classes(
-                work, &settings, problem, given, results, keep_dual, left, state, stop,
+                work, &settings, problem, given, results, keep_dual, left, scratch, stop,
                 &operations,
             )
     with nogil:
         solve_in_lanes(work, &settings, problem, left, results, keep_dual, stop, &operations)
-    spare.give_back(work, state)
+    spare.give_back(work, scratch)
     return results.as_tuple()
 
 

@@ -1,7 +1,8 @@
 """Types of the three parts of PPDSparse: the settings and the state of one class in work.
 
-Sixteen classes are solved side by side, each in its lane.  A lane's dual variables live on its
-active set only; v = sum_i a_i y_i x_i lives on the features that active samples touch.
+Sixteen classes are solved side by side, each in its lane; one that is solved alone, by a search of
+columns, has the first.  A lane's dual variables live on its active set only; v = sum_i a_i y_i x_i
+lives on the features that active samples touch.
 """
 
 from libc.stdint cimport int32_t, uint64_t
@@ -35,15 +36,15 @@ cdef struct Lane:
     bint searched  # whether the search at hand is for this lane too
     bint whole  # whether the last search has the losses of all rows
     bint waits  # for the next search, while one serves new classes only
+    bint compact  # whether its rows stay copied between searches, with features by number
     float positive_weight  # of the loss of positives, of negatives
     float negative_weight
-    Py_ssize_t n_active
     Py_ssize_t n_touched
     Py_ssize_t n_candidates
     Py_ssize_t n_select  # kappa in this round
-    float bias  # s_0 = sum a_i y_i
-    float fresh_bias  # the same, summed afresh
-    double anchor  # intercept, to which the next pass holds by so much (`_held_intercept`)
+    double bias  # s_0 = sum_i a_i y_i
+    double fresh_bias  # the same, summed afresh
+    double anchor  # intercept, to which the next pass holds by so much (`_dual_descent`)
     double hold
     float precision  # smaller violations of the margin are left alone
     float threshold  # a score above it makes a negative a candidate
@@ -66,15 +67,6 @@ cdef struct DualsOf:  # of one class, from an earlier fit or another solver; per
     Py_ssize_t n
     const int32_t *rows
     const float *values
-
-
-cdef inline float limit_of_visits(float worst) noexcept nogil:
-    """The gradient above which a pass sets a negative at zero aside, until the next search.
-
-    Liblinear's shrinking takes the largest projected gradient of the pass before, which is long
-    above every other; a tenth of the margin is far inside as well.
-    """
-    return min(worst, <float>0.1)
 
 
 cdef extern from "ppdsparse/_thresholded.h" nogil:

@@ -106,7 +106,7 @@ cdef Py_ssize_t best_of(
 
 cdef enum:
     GROUP = 64  # rows whose losses are summed in float32 before they go to a double
-    FEW = 100  # candidates a search, at least
+    LEAST_SELECTED = 100  # candidates a search
     # The search for new classes reads one stretch of rows in eight.
     STRETCH = 512
     ONE_IN = 8
@@ -268,7 +268,6 @@ cdef dispatched collect_candidates(
     Py_ssize_t n,
     const float *threshold,
     const uint8_t *hit,
-    const float[::1] sample_weight,
     const uint16_t[::1] member,
     const float[:, ::1] scores,
     int32_t[:, ::1] candidates,
@@ -282,8 +281,6 @@ cdef dispatched collect_candidates(
         if not hit[i // QUAD]:
             continue
         mask = mask_above(&scores[i, 0], threshold) & ~<unsigned int>member[low + i]
-        if sample_weight[low + i] == 0:
-            continue
         while mask:
             c = lowest_bit(mask)
             mask &= mask - 1
@@ -357,8 +354,8 @@ cdef void search_chunk(
     for c in range(LANES):
         lanes[c].loss += lanes[c].negative_weight * sums[c] * unit_of(&settings.loss)
     collect_candidates(
-        lanes, low, high - low, threshold, hit, problem.sample_weight, work.member, work.scores,
-        work.candidates, work.candidate_scores,
+        lanes, low, high - low, threshold, hit, work.member, work.scores, work.candidates,
+        work.candidate_scores,
     )
 
 
@@ -394,7 +391,7 @@ cdef void prepare_search(
         lane.n_candidates = 0
         lane.n_select = settings.n_select
         if lane.n_select == 0:
-            lane.n_select = max(<Py_ssize_t>FEW, lane.n_active)
+            lane.n_select = max(<Py_ssize_t>LEAST_SELECTED, <Py_ssize_t>work.members[c].size())
         work.positive_cursor[c] = problem.positive_indptr[lane.label]
 
 

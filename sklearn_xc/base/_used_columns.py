@@ -1,0 +1,165 @@
+"""The columns that a model keeps weights of, where few of very many have entries."""
+
+import numpy as np
+from scipy import sparse
+
+from ..topk._feature_major import feature_major
+from ..topk._inverted_index import InvertedIndex
+from ..utils._column_map import ColumnMap, used_columns
+from ..utils._matrix import narrow_indices
+from ._linear_model import checked_weights
+
+
+class KeepsUsedColumns:
+    """Mixin of classifiers with dense weights that train on the columns in use alone.
+
+    A hashed space has 2**20 to 2**24 columns, of which texts use some thousand. All that training
+    keeps of columns is then kept of these, by their numbers among them; ``coef_`` is a CSR of all
+    columns, which has the weights of these for each class, zero or not.
+    """
+
+    _columns = None  # ndarray of int32 (n_kept,), ascending; None where all are kept
+    _column_map = None  # of these; not saved
+
+    @property
+    def _n_kept(self) -> int:
+        """Columns that training knows."""
+        return self.n_features_in_ if self._columns is None else len(self._columns)
+
+    def _may_keep_few(self) -> bool:
+        """Return whether weights of columns without entries are zero, and need not be kept."""
+        return True
+
+    def _move_columns(self, before):
+        """Bring what is kept of the columns `before` beside the weights to those of now."""
+
+    def _keep_columns(self, features, n_columns: int, cold: bool, dense: bool):
+        """Keep columns, of which those with entries in the rows of a call are from now on.
+
+        A cold start decides whether all are kept; where few are, that number grows.
+
+        Parameters
+        ----------
+        features : callable
+            `Rows.features` of the rows.
+        n_columns : int
+        cold : bool
+        dense : bool
+            Whether the rows are.
+
+        Returns
+        -------
+        columns : ColumnMap, or None for all
+        """
+        before = self._columns
+        if cold:
+            may = not dense and self._may_keep_few()
+            self._columns = used_columns(features(), n_columns) if may else None
+        elif before is not None:
+            found = [before, np.unique(features()), self._columns_by_hand()]
+            self._columns = np.unique(np.concatenate(found)).astype(np.int32)
+            if len(self._columns) > len(before):
+                self._move_columns(before)
+        few = self._columns is not None
+        self._column_map = ColumnMap(self._columns, n_columns) if few else None
+        return self._column_map
+
+    def _columns_by_hand(self):
+        """Return columns in which `coef_`, if it was put in its place, has weights."""
+        if self._is_of_columns():
+            return self._columns[:0]
+        coef = sparse.coo_array(self.coef_)
+        return np.flatnonzero(np.bincount(coef.coords[1], coef.data != 0, coef.shape[1]))
+
+    def _is_of_columns(self) -> bool:
+        """Return whether `coef_` has the weights of all columns kept, and no others."""
+        coef, n = self.coef_, len(self._columns)
+        if not sparse.issparse(coef) or coef.format != "csr" or coef.nnz != coef.shape[0] * n:
+            return False
+        return bool((coef.indices.reshape(coef.shape[0], n) == self._columns).all())
+
+    def _kept_weights(self):
+        """Return the weights of the columns kept, ndarray of float32 (n_classes, n_kept)."""
+        coef = checked_weights(self.coef_)
+        if self._columns is None:
+            return coef.toarray() if sparse.issparse(coef) else coef
+        if self._is_of_columns():
+            return coef.data.reshape(coef.shape[0], -1)
+        coef = coef[:, self._columns]
+        return np.asarray(coef.toarray() if sparse.issparse(coef) else coef, dtype=np.float32)
+
+    def _like_kept_weights(self):
+        """Return an array of the shape of the weights of the columns kept, which takes no room."""
+        return np.broadcast_to(np.float32(0), (self.coef_.shape[0], self._n_kept))
+
+    def _as_coef(self, W):
+        """Return weights of the columns kept as `coef_` has them, for all columns."""
+        if self._columns is None or W.shape[1] != len(self._columns):
+            return W
+        n_classes, n_kept = W.shape
+        indptr = np.arange(n_classes + 1, dtype=np.int64) * n_kept
+        parts = np.array(W, order="C").ravel(), np.tile(self._columns, n_classes), indptr
+        return narrow_indices(sparse.csr_array(parts, shape=(n_classes, self.n_features_in_)))
+
+    def _set_kept_model(self, W, intercept):
+        """Become the model of these weights (n_classes, n_kept); see `_set_linear_model`."""
+        if self._columns is None:
+            self._set_linear_model(W, intercept)
+            return
+        self._set_linear_model(self._as_coef(W), intercept, indexed=False)
+        index = InvertedIndex.of_columns(feature_major(W), self.intercept_, self._column_map)
+        self._index_cache.put(self.coef_, self.intercept_, index)
+
+    def _in_all_columns(self, X):
+        """Return a CSR of the columns kept by the numbers of all."""
+        if self._columns is None or not sparse.issparse(X):
+            return X
+        return self._column_map.widen_csr(X)
+
+    def _set_loaded_state(self, state, origin):
+        if (columns := state.get("_columns")) is not None:
+            check_columns(columns, state.get("n_features_in_"))
+            self._column_map = ColumnMap(columns, state["n_features_in_"])
+        super()._set_loaded_state(state, origin)
+
+
+def n_columns_to_pay(estimator, indices, n_columns: int, first: bool) -> int:
+    """Return how many columns a call has to have weights of, for entries in these columns.
+
+    `indices` is None where rows are dense.
+    """
+    may = getattr(estimator, "_may_keep_few", None)
+    if may is None or not may() or indices is None:
+        return n_columns
+    if not first and estimator._columns is None:
+        return n_columns
+    used = used_columns(indices, n_columns)
+    return n_columns if used is None else len(used)
+
+
+def moved(table, before, now, axis=0):
+    """Return an array with the numbers of some columns among those of others, zero for new ones.
+
+    Parameters
+    ----------
+    table : ndarray
+        Along `axis` one for each column.
+    before, now : ndarray of int32, ascending
+        The columns that it is of, and those that it is to be of, all of these among them.
+    axis : int, default=0
+    """
+    shape = list(table.shape)
+    shape[axis] = len(now)
+    found = np.zeros(shape, dtype=table.dtype)
+    np.moveaxis(found, axis, 0)[np.searchsorted(now, before)] = np.moveaxis(table, axis, 0)
+    return found
+
+
+def check_columns(columns, n_features: int):
+    """Raise ValueError if columns that were loaded are none of a model of so many features."""
+    if columns is None:
+        return
+    known = isinstance(columns, np.ndarray) and columns.dtype == np.int32 and columns.ndim == 1
+    known = known and type(n_features) is int and len(columns) > 0
+    if not known or columns[0] < 0 or columns[-1] >= n_features or (np.diff(columns) <= 0).any():
+        raise ValueError(f"the columns in use do not ascend within {n_features}")

@@ -1,0 +1,74 @@
+"""The few columns that are used of a wide space, such as that of a hashing vectorizer.
+
+Of 2**20 to 2**24 columns a collection of texts uses some thousand. What a model keeps of a column
+is kept of these alone, by their numbers among them.
+"""
+
+import numpy as np
+from scipy import sparse
+
+WIDE = 2**16  # columns, below which those that are not used cost little
+FEW = 1 / 16  # of them, above which all are kept
+
+
+class ColumnMap:
+    """Some columns of a wide space, and the number of each among them.
+
+    Parameters
+    ----------
+    columns : ndarray of int (n_used,)
+        Ascending.
+    n_columns : int
+        Of the space.
+
+    Attributes
+    ----------
+    columns : ndarray of int32 (n_used,)
+    n_columns : int
+    words : ndarray of uint64 (n_words,)
+        Bit c % 64 of word c // 64 says whether column c is one of these.
+    before : ndarray of int32 (n_words,)
+        How many of these come before the columns of each word.
+
+    Notes
+    -----
+    A number is looked up in one bit a column and a count for each 64 of them: 3 MB for 2**24
+    columns, of which the part that rows ask for stays in the caches.
+    """
+
+    def __init__(self, columns, n_columns):
+        self.columns, self.n_columns = columns.astype(np.int32), n_columns
+        is_used = np.zeros(-(-n_columns // 64) * 64, dtype=bool)
+        is_used[columns] = True
+        self.words = np.packbits(is_used, bitorder="little").view("<u8").astype(np.uint64)
+        counts = np.bincount(self.columns >> 6, minlength=len(self.words))
+        self.before = (np.cumsum(counts) - counts).astype(np.int32)
+
+    def __len__(self):
+        return len(self.columns)
+
+    def narrow_csr(self, csr):
+        """Return a CSR whose entries are all in these columns by their numbers; shares values."""
+        indices = np.searchsorted(self.columns, csr.indices).astype(csr.indices.dtype)
+        return sparse.csr_array((csr.data, indices, csr.indptr), (csr.shape[0], len(self)))
+
+    def widen_csr(self, csr):
+        """Return a CSR by the numbers of all columns; shares values."""
+        indices = self.columns[csr.indices]
+        return sparse.csr_array((csr.data, indices, csr.indptr), (csr.shape[0], self.n_columns))
+
+
+def used_columns(indices, n_columns):
+    """Return the columns that entries are in, ascending, where they are few of many; else None.
+
+    Parameters
+    ----------
+    indices : ndarray of int (n_entries,)
+    n_columns : int
+    """
+    if n_columns < WIDE:
+        return None
+    is_used = np.zeros(n_columns, dtype=bool)
+    is_used[indices] = True
+    used = np.flatnonzero(is_used).astype(np.int32)
+    return used if 0 < len(used) < FEW * n_columns else None
