@@ -23,7 +23,6 @@ from sklearn_xc import (
     MemoirSVC,
 )
 from sklearn_xc.datasets import make_xc_classification
-from sklearn_xc.training import _waiting
 
 N_PASSES = 10
 PARTS = 10, 100
@@ -238,22 +237,6 @@ def test_weights_edited_in_place_are_gone_on_from(name, options):
     model.partial_fit(data.X[970:972], data.y[970:972])
     assert len(model._waiting.ids) == 2
     assert np.abs(model.coef_).mean() < 0.1
-
-
-@pytest.mark.parametrize("name", ["augment_reduce", "ldgs", "implicit"])
-def test_a_part_takes_no_pass_over_all_weights_to_undo_a_step(name, monkeypatch):
-    """The arrays of before the step are kept; differences and digests are for files and pickles."""
-    data = digits()
-    model = clone(ESTIMATORS[name][0]).partial_fit(data.X[:970], data.y[:970], np.arange(10))
-    expected = clone(ESTIMATORS[name][0]).partial_fit(data.X[:970], data.y[:970], np.arange(10))
-    for row in range(970, 976):
-        expected = pickle.loads(pickle.dumps(expected))
-        expected.partial_fit(data.X[row : row + 1], data.y[row : row + 1])
-    monkeypatch.delattr(_waiting, "digest_of")
-    monkeypatch.delattr(_waiting, "Replaced")
-    for row in range(970, 976):
-        model.partial_fit(data.X[row : row + 1], data.y[row : row + 1])
-    np.testing.assert_array_equal(scores_of(model, data.X), scores_of(expected, data.X))
 
 
 def test_the_beginning_of_a_stream_trains_together():

@@ -15,12 +15,12 @@ from ..utils._records import (
     is_number,
     is_one_of,
     is_truth,
-    record,
+    state_record,
 )
 from ._units import Units
 
 
-@record(
+@state_record(
     form=is_one_of("hidden", "features", "columns", "rows"),
     units=either(None, is_a(Units)),
     seen=is_a(RowsSeen),

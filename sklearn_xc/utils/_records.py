@@ -32,6 +32,19 @@ def record(**fields):
     return register
 
 
+def state_record(**fields):
+    """Declare the class of `_state`, as `record` does that of a part.
+
+    No file names it: each of its fields is an attribute there (see `packed`).
+    """
+
+    def declare(cls):
+        cls._fields_of_record = fields
+        return cls
+
+    return declare
+
+
 def made_record(cls, values):
     """Return an object of a record's class with these attributes, all of which have been checked.
 

@@ -13,10 +13,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 
 from sklearn_xc import AugmentReduceClassifier
-from sklearn_xc.augment_reduce import _auto
-from sklearn_xc.augment_reduce._feature_moments import FeatureMoments
-from sklearn_xc.softmax._class_sampling import ClassSampler
-from sklearn_xc.utils._matrix import as_rows, normalise
 
 pytestmark = pytest.mark.filterwarnings("ignore:sklearn-xc was built without OpenMP")
 RAW = {
@@ -64,21 +60,6 @@ def test_columns_in_units_of_their_own_change_nothing():
     np.testing.assert_allclose(other.predict_proba(X * units), some.predict_proba(X), atol=5e-3)
 
 
-def test_one_corrupt_row_does_not_decide_the_sizes():
-    X, y = load_digits(return_X_y=True)
-    broken = X.copy()
-    broken[7] *= 1e4
-    for container in (np.asarray, sparse.csr_array):
-        sizes = []
-        for Z in (X, broken):
-            weight = np.ones(len(Z))
-            sums = as_rows(normalise(container(Z))).feature_sums(weight)
-            sizes.append(FeatureMoments(64).with_sums(sums, weight).coordinates(True).scale)
-        np.testing.assert_allclose(sizes[1], sizes[0], rtol=0.1)
-    model = AugmentReduceClassifier(random_state=0).fit(broken, y)
-    assert model.score(X, y) > 0.9
-
-
 def test_a_few_rows_too_many_are_no_step_of_their_own():
     X, y = load_digits(return_X_y=True)
     options = {"learning_rate": 0.1, "alpha": 0.0, "max_iter": 60, "random_state": 0}
@@ -105,13 +86,6 @@ def test_bound_auto_goes_by_the_number_of_classes():
         model = AugmentReduceClassifier(**options | given).fit(X, np.arange(1200))
         assert model.bound_ == "augment_reduce"
     assert AugmentReduceClassifier("probit", max_iter=1).fit(X, y % 3).bound_ == "augment_reduce"
-
-
-def test_steps_of_all_classes_end_where_there_are_very_many():
-    model, n_classes = AugmentReduceClassifier(n_sampled_classes=1), 4000
-    assert _auto.bound_of(model, n_classes) == "exact"
-    assert _auto.bound_of(model, n_classes + 1) == "augment_reduce"
-    assert _auto.bound_of(model, n_classes, part=True) == "augment_reduce"
 
 
 def test_a_stream_goes_on_from_exact_steps():
@@ -141,15 +115,6 @@ def test_what_did_not_converge_is_said():
             bound="augment_reduce", learning_rate=50.0, max_iter=2, random_state=0
         ).fit(X, y)
     AugmentReduceClassifier(tol=0.5, max_iter=50, random_state=0).fit(X, y)  # no warning
-
-
-def test_many_classes_are_drawn_without_looking_back():
-    sampler = ClassSampler("uniform", np.ones(20_000), 19_000)
-    classes, _ = sampler.draw(np.zeros(3, dtype=np.int32), 0, 1)
-    for row in classes:
-        assert len(np.unique(row)) == 19_001
-        assert (row >= 0).all()
-        assert (row < 20_000).all()
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer that sends a signal")

@@ -26,10 +26,7 @@ from sklearn_xc import (
     TopKThresholdClassifier,
     explain,
 )
-from sklearn_xc.base._explain import weights_at
-from sklearn_xc.base._linear_model import LinearScores
 from sklearn_xc.datasets import load_xc
-from sklearn_xc.utils._matrix import as_rows
 
 ESTIMATORS = [
     PPDSparseClassifier(l1=0.01, random_state=0),
@@ -136,60 +133,6 @@ def test_explicit_zeros_unsorted_and_int64_indices_of_X():
     for one, other in zip(model.explain(X[:2]), model.explain(rows), strict=True):
         assert one.features.tolist() == other.features.tolist()
         assert one.contributions.tolist() == other.contributions.tolist()
-
-
-@pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, sparse.csc_array])
-def test_weights_at(form):
-    W = RNG.normal(size=(3, 8)) * (RNG.random((3, 8)) < 0.5)
-    W[2] = 0
-    for k in range(3):
-        for features in [np.array([], dtype=int), np.array([0, 3, 7]), np.arange(8)]:
-            found = weights_at(form(W), k, features)
-            assert found.dtype == np.float32
-            np.testing.assert_array_equal(found, W[k, features].astype(np.float32))
-
-
-def test_weights_at_of_an_unsorted_matrix_with_duplicates():
-    indices, indptr = np.array([5, 1, 5, 2]), np.array([0, 3, 4])
-    W = sparse.csr_array((np.array([1.0, 2.0, 3.0, 4.0]), indices, indptr), shape=(2, 6))
-    assert weights_at(W, 0, np.array([0, 1, 5])).tolist() == [0, 2, 4]
-    assert W.indices.tolist() == [5, 1, 5, 2]
-
-
-class ProjectedScores(LinearScores):
-    def __init__(self, model):
-        super().__init__(model.n_features_in_, len(model.classes_) == 2)
-        self._projection = getattr(model, "projection_", None)
-
-    def inputs(self, rows, n_threads):
-        return as_rows(np.float32(rows.matrix() @ self._projection))
-
-    def weights_at(self, coef, row, features):
-        return (self._projection[features] @ coef.toarray()[row]).astype(np.float32)
-
-
-class Projected(PPDSparseClassifier):
-    """Scores by weights on projected features: linear in the features, but not by coef_ alone."""
-
-    def fit(self, X, y):
-        self.projection_ = np.random.default_rng(1).normal(size=(X.shape[1], 4))
-        super().fit(X @ self.projection_, y)
-        self.n_features_in_ = X.shape[1]
-        return self
-
-    def _scores_of(self, state=None):
-        return ProjectedScores(self)
-
-
-@pytest.mark.parametrize("y", [MULTICLASS, BINARY], ids=["multiclass", "binary"])
-def test_a_model_may_have_weights_beside_coef_(y):
-    model = Projected(l1=0.01, random_state=0).fit(X, y)
-    scores, best = all_scores(model), model.predict(X)
-    found = model.explain(X, k=2)
-    assert [item.label for item in found] == best.tolist()
-    for item in found:
-        assert item.score == pytest.approx(scores[item.row].max(), abs=1e-5)
-        assert set(item.features) <= set(np.flatnonzero(X[item.row]))
 
 
 def test_real_text(data_folder):

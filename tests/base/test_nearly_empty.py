@@ -9,7 +9,6 @@ from scipy import sparse
 
 import sklearn_xc
 from sklearn_xc import LDGSClassifier, PPDSparseClassifier, TopKCalibratedClassifier
-from sklearn_xc.base._nearly_empty import FEWEST_ROWS
 
 
 def rare_labels(n_samples=600, share_with_labels=1.0):
@@ -48,15 +47,6 @@ def test_it_warns_once_for_each_fit(kind, limit, tmp_path):
     model.fit(X, Y)
     with pytest.warns(UserWarning, match="no label to"):
         pickle.loads(pickle.dumps(model)).predict(X)
-
-
-@pytest.mark.parametrize("kind", ["plain", "calibrated"])
-def test_few_rows_say_nothing(kind):
-    X, Y = rare_labels()
-    model = fitted(X, Y, kind)
-    model.predict(X[: FEWEST_ROWS - 1])
-    with pytest.warns(UserWarning, match="no label to"):
-        model.predict(X[:FEWEST_ROWS])
 
 
 @pytest.mark.parametrize("share", [0.0, 0.05, 0.2])

@@ -1,14 +1,12 @@
 """`sklearn-xc train`: files of texts or numbers in, a model and its measures out."""
 
 import json
-from inspect import signature
 
 import numpy as np
 import pytest
 from _cli import COLUMNS, lines_of, samples, write_csv
 
 from sklearn_xc import load, predict_topk
-from sklearn_xc.cli._train import METHODS
 from sklearn_xc.datasets import dump_xc, make_xc_classification
 from sklearn_xc.metrics import precision_at_k
 from sklearn_xc.persistence import read_notes
@@ -92,36 +90,6 @@ def test_a_separator_that_was_forgotten_is_told(run, folder):
     code, _, errors = run("train", "titles.csv", *COLUMNS[:4], "-o", "s.sxc", "--jobs", 1)
     assert code == 0
     assert "of the labels hold ';'; --separator ';' splits them" in errors
-
-
-TAKE_TEXTS = [
-    name
-    for name, cls in METHODS.items()
-    if "label_features" in signature(cls.fit).parameters and name != "stack"
-]  # a stack learns what texts are worth, and here two of nine labels have some
-
-
-@pytest.mark.parametrize("method", TAKE_TEXTS)
-def test_labels_without_samples_are_found_by_their_texts(run, folder, method):
-    (folder / "texts.tsv").write_text(
-        "label\ttext\nsand\tdesert dune\ntag 1\tlight house\nsand\tsahara\n"
-    )
-    found = [
-        (f"{text} desert dune" if i < 3 else text, labels)
-        for i, (text, labels) in enumerate(samples(60))
-    ]
-    for name, rows in (
-        ("two.csv", found),
-        ("one.csv", [(text, labels[:1]) for text, labels in found]),
-    ):
-        path = write_csv(folder / name, rows)
-        columns = COLUMNS if name == "two.csv" else COLUMNS[:4]
-        call = "train", path, *columns, "-o", "l.sxc", "--jobs", 1, "--method", method
-        if method == "memoir" and name == "two.csv":
-            continue
-        assert run(*call, "--label-texts", "texts.tsv", "--probabilities", "none")[0] == 0
-        best = lines_of(run("predict", "l.sxc", "-k", 1, stdin="a dune of the desert\n")[1])
-        assert best[0]["labels"][0]["label"] == "sand"
 
 
 def test_texts_of_labels_make_a_stack_that_other_commands_know(run, folder):

@@ -13,7 +13,6 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_xc import ImplicitSoftmaxRegressor
-from sklearn_xc.implicit_softmax._train import chosen_solver
 
 FORMS = {"dense": np.asarray, "sparse": lambda X: sparse.csr_array(np.where(X > 10, X, 0))}
 
@@ -83,23 +82,6 @@ def test_one_corrupt_row_does_not_decide(solver):
     clean = ImplicitSoftmaxRegressor(solver, random_state=0).fit(X, y)
     assert model.intercept_scaling_ == pytest.approx(clean.intercept_scaling_, rel=1e-2)
     assert model.score(X, y) > clean.score(X, y) - 0.02
-
-
-def test_the_solver_is_chosen_by_counted_operations():
-    assert chosen_solver(10, 64) == chosen_solver(1000, 256) == chosen_solver(8000, 50) == "exact"
-    assert chosen_solver(10**5, 50) == chosen_solver(10**6, 5) == "implicit"
-    X, y = load_digits(return_X_y=True)
-    for options, solver in [
-        ({}, "exact"),
-        ({"n_sampled_classes": 1}, "implicit"),
-        ({"sampling": "frequency"}, "implicit"),
-    ]:
-        model = ImplicitSoftmaxRegressor(max_iter=1, learning_rate=0.001, random_state=0, **options)
-        assert model.fit(X[:200], y[:200]).solver_ == solver
-        named = ImplicitSoftmaxRegressor(
-            solver, max_iter=1, learning_rate=0.001, random_state=0, **options
-        )
-        np.testing.assert_array_equal(named.fit(X[:200], y[:200]).coef_, model.coef_)
 
 
 def test_small_data_get_a_thousand_steps():

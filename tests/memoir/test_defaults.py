@@ -14,8 +14,6 @@ from sklearn.svm import LinearSVC
 
 from sklearn_xc import MemoirSVC, load
 from sklearn_xc.datasets import make_xc_classification
-from sklearn_xc.memoir._auto import batch_size_of
-from sklearn_xc.training._minibatches import sorted_by_class
 
 RNG = np.random.default_rng(0)
 FEW = RNG.normal(size=(60, 4)).astype(np.float32)
@@ -231,17 +229,6 @@ def test_classes_are_balanced_by_the_samples_of_all_calls():
     assert model._state.totals[:-1].sum() == 702
 
 
-def test_parts_are_visited_in_their_order_unless_classes_stand_together():
-    X, y = load_digits(return_X_y=True)
-    assert not sorted_by_class(y.astype(np.int32))
-    assert sorted_by_class(np.sort(y).astype(np.int32))
-    assert not sorted_by_class(np.zeros(50, dtype=np.int32))
-    assert not sorted_by_class(np.int32([3]))
-    order = np.argsort(y, kind="stable")
-    model = MemoirSVC(random_state=0).partial_fit(X[order], y[order], classes=np.arange(10))
-    assert model.score(X, y) > 0.9
-
-
 def test_partial_fit_goes_on_from_a_fit():
     X, y = load_digits(return_X_y=True)
     model = MemoirSVC(random_state=0).fit(X[:900], y[:900])
@@ -261,15 +248,6 @@ def test_saved_models_go_on(tmp_path):
 
 
 # ------------------------------------------------------------------------------------- defaults
-
-
-def test_batches_are_those_of_the_paper_where_their_size_is_the_penalty():
-    X, y = load_digits(return_X_y=True)
-    size = {}
-    for reduction in "mean", "sum":
-        model = MemoirSVC(reduction=reduction, max_iter=1, random_state=0).fit(X, y)
-        size[reduction] = batch_size_of(model, model._state)
-    assert size == {"mean": len(y) / 10, "sum": len(y) / round(len(y) / (100 * np.sqrt(10)))}
 
 
 def test_small_data_gets_more_passes():

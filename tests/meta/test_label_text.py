@@ -5,11 +5,10 @@ import io
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn import clone
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.pipeline import make_pipeline
 
 import sklearn_xc
 from sklearn_xc import (
@@ -23,8 +22,6 @@ from sklearn_xc import (
     TopKThresholdClassifier,
     load,
 )
-from sklearn_xc.meta._kept_texts import KeptTexts
-from sklearn_xc.meta._vectorizing import as_label_features, fitted_vectorizer
 from sklearn_xc.model_selection import cross_val_topk
 
 ROWS = ["sort an array", "sort a list", "sum of an array", "sum of squares"] * 3
@@ -114,38 +111,6 @@ def test_tables_of_texts():
 # ------------------------------------------------------------------------------- vectorizers
 
 
-@pytest.mark.parametrize("smooth", [True, False])
-def test_words_are_of_rows_and_texts_and_their_idf_of_rows(smooth):
-    words = TfidfVectorizer(smooth_idf=smooth, sublinear_tf=True)
-    texts = ["inverse of a matrix", "sort", "sort"]
-    found = fitted_vectorizer(words, ROWS, texts)
-    assert {"inverse", "matrix"} <= set(found.get_feature_names_out())
-    alone = clone(words).fit(ROWS)
-    for word, place in alone.vocabulary_.items():
-        assert found.idf_[found.vocabulary_[word]] == pytest.approx(alone.idf_[place])
-    unseen = found.idf_[found.vocabulary_["inverse"]]
-    assert np.isfinite(unseen)
-    assert unseen >= alone.idf_.max()
-    rows = found.transform(ROWS)
-    np.testing.assert_allclose(rows.multiply(rows).sum(axis=1), 1, rtol=1e-6)
-
-
-def test_parts_of_a_union_have_their_idf_of_rows():
-    union = FeatureUnion(
-        [
-            ("words", TfidfVectorizer()),
-            ("pieces", TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4))),
-            ("nothing", "drop"),
-        ]
-    )
-    found = fitted_vectorizer(union, ROWS, ["inverse of a matrix"])
-    alone = fitted_vectorizer(TfidfVectorizer(), ROWS, ["inverse of a matrix"])
-    np.testing.assert_array_equal(found.transformer_list[0][1].idf_, alone.idf_)
-    model = fitted(vectorizer=union)
-    assert model.predict(NEW).tolist() == ["inv", "sum"]
-    assert clone(union).transformer_list[0][1] is not model.vectorizer_.transformer_list[0][1]
-
-
 @pytest.mark.parametrize(
     "vectorizer",
     [
@@ -166,15 +131,6 @@ def test_dense_rows():
     dense = make_pipeline(TfidfVectorizer(), TruncatedSVD(8, random_state=0))
     model = fitted(vectorizer=dense, classifier=TopKNeighborsClassifier(random_state=0))
     assert model.predict_topk(NEW, k=1)[0].ravel().tolist() == ["inv", "sum"]
-
-
-def test_texts_stand_in_the_rows_of_their_labels():
-    words = CountVectorizer().fit(["a1 b1 c1 c2"])
-    texts = {"a": ["a1"], "c": ["c1", "c2"]}
-    first, second = as_label_features(words, texts, ["c", "b", "a"])
-    assert first.toarray().tolist() == [[0, 0, 1, 0], [0, 0, 0, 0], [1, 0, 0, 0]]
-    assert second.toarray().tolist() == [[0, 0, 0, 1], [0, 0, 0, 0], [0, 0, 0, 0]]
-    assert as_label_features(words, {"a": []}, ["a"]) is None
 
 
 # --------------------------------------------------------------------------------- the default
@@ -239,13 +195,6 @@ def test_a_file_holds_the_texts_of_labels(y, tmp_path):
     model.save(tmp_path / "model")
     assert load(tmp_path / "model", mmap_mode="r").label_texts_ == expected
     assert fitted(y, texts=None).label_texts_ == {}
-
-
-def test_a_file_with_texts_of_no_labels_is_refused():
-    model = fitted()
-    model._kept_texts = KeptTexts.of({9: ["a"]}, np.arange(10))
-    with pytest.raises(ValueError, match="texts of labels that there are not"):
-        model.save(io.BytesIO())
 
 
 @pytest.mark.parametrize("y", [CLASSES, LISTS], ids=["classes", "lists"])

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from sklearn_xc.mips import ExactIndex, HNSWIndex, SimpleLSHIndex, SphericalIndex
-from sklearn_xc.mips._approximate import ApproximateIndex
 
 pytestmark = pytest.mark.kernel
 RNG = np.random.default_rng(0)
@@ -21,31 +20,6 @@ ids = [type(index).__name__ for index in INDEXES]
 
 class Interrupted(BaseException):
     pass
-
-
-@pytest.mark.parametrize("index", INDEXES, ids=ids)
-@pytest.mark.parametrize("error", [MemoryError, Interrupted, None])
-def test_failed_build(index, error, monkeypatch):
-    index = index.__class__(**index.get_params())
-    before = index.build(ROWS).query(QUERIES, 3)
-    state = dict(vars(index))
-    exact = type(index) is ExactIndex
-    if error is not None:
-
-        def fail(*args, **kwargs):
-            raise error("no")
-
-        target = ExactIndex if exact else ApproximateIndex
-        monkeypatch.setattr(target, "_set_up", fail)
-        with pytest.raises(error):
-            index.build(ROWS[:50])
-        monkeypatch.undo()
-    elif not exact:
-        with pytest.raises(ValueError, match="not finite in float32"):
-            index.build(LARGE)
-    assert vars(index) == state
-    for old, new in zip(before, index.query(QUERIES, 3), strict=True):
-        np.testing.assert_array_equal(old, new)
 
 
 @pytest.mark.parametrize("index", INDEXES[1:4], ids=ids[1:4])

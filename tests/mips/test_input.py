@@ -7,7 +7,6 @@ import pytest
 from scipy import sparse
 
 from sklearn_xc.mips import ExactIndex, HNSWIndex, LinearSketch, SimpleLSHIndex, SphericalIndex
-from sklearn_xc.utils._memory_limit import VARIABLE
 
 ROWS = np.random.default_rng(0).normal(size=(40, 5))
 NOT_FINITE = ROWS.copy()
@@ -129,13 +128,6 @@ def test_scores_beyond_float32(kind, n):
     index = ExactIndex().build(kind(ROWS * 1e25))
     with pytest.raises(ValueError, match="float32"):
         index.query(ROWS[:n] * 1e25, 2)
-
-
-@pytest.mark.parametrize("index", [ExactIndex(), HNSWIndex(), SphericalIndex(), SimpleLSHIndex()])
-def test_too_little_memory(monkeypatch, index):
-    monkeypatch.setenv(VARIABLE, "1000" if isinstance(index, ExactIndex) else "1700")
-    with pytest.raises(MemoryError, match=r"rows.* would take .* bytes, more than the limit"):
-        index.build(np.repeat(ROWS, 2, axis=0).astype(np.float32))
 
 
 @pytest.mark.parametrize(

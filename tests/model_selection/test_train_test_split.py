@@ -17,7 +17,6 @@ from sklearn_xc.model_selection import (
     cross_val_topk,
     train_test_split,
 )
-from sklearn_xc.model_selection._take_rows import take
 
 pytestmark = pytest.mark.kernel
 
@@ -61,27 +60,6 @@ def test_train_test_split_takes_any_number_of_arrays():
     first = train_test_split(np.arange(20), test_size=4, stratify=y, shuffle=False)
     assert [np.array_equal(part, np.sort(part)) for part in first] == [True, True]
     assert sorted(y[first[1]]) == ["a", "a", "b", "b"]
-
-
-class Columns:
-    """A table that knows rows by number and is no NumPy array, as polars' are."""
-
-    shape = (8, 1)
-    __dataframe__ = None
-
-    def __len__(self):
-        return 8
-
-    def __getitem__(self, rows):
-        return "rows", rows.tolist()
-
-
-def test_rows_of_other_tables_are_taken_by_the_table():
-    rows = np.array([5, 2])
-    assert take(Columns(), rows) == ("rows", [5, 2])
-    assert take(("a", "b", "c", "d", "e", "f"), rows) == ("f", "c")
-    assert take(None, rows) is None
-    assert take(range(6), rows).tolist() == [5, 2]
 
 
 @pytest.mark.parametrize(

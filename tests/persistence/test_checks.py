@@ -10,7 +10,6 @@ from _full import rest_in_full
 from _model_file import File
 from sklearn.utils._param_validation import StrOptions
 
-import sklearn_xc
 from sklearn_xc import (
     AugmentReduceClassifier,
     ImplicitSoftmaxRegressor,
@@ -20,8 +19,6 @@ from sklearn_xc import (
     load,
 )
 from sklearn_xc.datasets import make_xc_classification
-from sklearn_xc.persistence import SaveMixin
-from sklearn_xc.utils._records import ESTIMATORS, RECORDS
 
 pytestmark = pytest.mark.kernel
 
@@ -30,38 +27,6 @@ pytestmark = pytest.mark.kernel
 def files():
     """Name -> bytes of a saved model."""
     return saved_models()
-
-
-def test_every_record_has_a_test_for_each_attribute(files):
-    kept = {}
-    for data in files.values():
-        for found in records_in(File(data).manifest["model"]):
-            kept.setdefault(found["class"], set()).update(found["fields"])
-    for name, cls in RECORDS.items():
-        if name.startswith("Scale"):  # of another test module
-            continue
-        assert cls._fields_of_record, name
-        assert kept.pop(name) == set(cls._fields_of_record)
-    assert not kept
-
-
-def test_every_estimator_checks_what_is_loaded():
-    for name, cls in ESTIMATORS.items():
-        if cls.__module__.startswith("sklearn_xc"):
-            assert any("_check_loaded" in vars(c) for c in cls.__mro__ if c is not SaveMixin), name
-            assert getattr(sklearn_xc, name, cls) is cls
-            assert hasattr(sklearn_xc, name) or name == "LabelCentroids"  # a part of a stack
-
-
-def records_in(node):
-    """The records in the JSON of a model."""
-    if isinstance(node, dict):
-        if node.get("$") == "record":
-            yield node
-        node = list(node.values())
-    if isinstance(node, list):
-        for part in node:
-            yield from records_in(part)
 
 
 @pytest.mark.parametrize("mode", rest_in_full([None, "r"], "r"))

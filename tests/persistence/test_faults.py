@@ -22,7 +22,6 @@ from sklearn_xc import (
     load,
     save,
 )
-from sklearn_xc.training._sizes_seen import Lengths
 
 
 @pytest.mark.parametrize("mode", [None, "r"])
@@ -72,11 +71,6 @@ def test_what_load_would_refuse_is_not_written(tmp_path):
         model.save(tmp_path / "model")
     assert (tmp_path / "model").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
-
-
-def test_lengths_of_nothing():
-    none = Lengths().with_squares(np.zeros(3), np.ones(3))
-    assert none.weight.dtype == none.squares.dtype == np.float64
 
 
 def test_an_attribute_that_no_class_declares_is_refused(tmp_path):

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from sklearn_xc import PPDSparseClassifier
-from sklearn_xc._kernels.ppdsparse._solver import scores_in_lanes
 
 pytestmark = pytest.mark.kernel
 
@@ -37,21 +36,6 @@ def test_the_gap_is_true_and_bounds_the_distance_to_the_optimum(loss, tol, optio
     assert ((primal - optima(problems)) / primal <= model.dual_gap_ + 1e-6).all()
     dual = [p.dual(a) for p, a in zip(problems, model.dual_coef_.toarray(), strict=True)]
     np.testing.assert_allclose(model.dual_gap_, (primal - dual) / primal, atol=1e-5)
-
-
-@pytest.mark.parametrize("d", [1, 7, 64, 1000])
-def test_scores_of_dense_rows_are_those_of_numpy(d):
-    """Whatever rows are beside a row, it has the same score to the last bit."""
-    rng = np.random.default_rng(d)
-    rows, weights = rng.normal(size=(53, d)), rng.normal(size=(d, 16))
-    rows, weights = rows.astype(np.float32), weights.astype(np.float32)
-    bias = rng.normal(size=16).astype(np.float32)
-    scores = scores_in_lanes(rows, weights, bias)
-    rounding = (d + 1) * np.finfo(np.float32).eps * (np.abs(rows) @ np.abs(weights) + np.abs(bias))
-    exact = rows.astype(float) @ weights.astype(float) + bias
-    assert (np.abs(scores - exact) <= rounding).all()
-    for start in (1, 5, 50):
-        np.testing.assert_array_equal(scores_in_lanes(rows[start:], weights, bias), scores[start:])
 
 
 @pytest.mark.parametrize("loss", LOSSES)

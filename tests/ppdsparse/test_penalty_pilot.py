@@ -1,8 +1,5 @@
 """Penalties that are chosen by the labels of held-out samples."""
 
-from types import SimpleNamespace
-from unittest import mock
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -11,26 +8,11 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from sklearn_xc import PPDSparseClassifier
 from sklearn_xc.datasets import load_docstrings, make_xc_classification
-from sklearn_xc.metrics import ndcg_at_k
-from sklearn_xc.ppdsparse import _penalty_pilot as pilot
-from sklearn_xc.ppdsparse import _solver
-from sklearn_xc.ppdsparse._problem import OneVsRestProblem, Penalties
-from sklearn_xc.utils._callbacks import Progress
-from sklearn_xc.utils._coordinates import Coordinates
-from sklearn_xc.utils._matrix import as_rows
-from sklearn_xc.utils._scratch import Scratch
 
 X, Y = make_xc_classification(1500, 400, 60, n_labels=2, random_state=0)
 X = sparse.csr_array(X, dtype=np.float32)
 Y = sparse.csr_array(Y)
 AUTO = PPDSparseClassifier(random_state=0)
-
-
-def problem_of(X, Y, weight=None):
-    weight = np.ones(Y.shape[0], np.float32) if weight is None else weight
-    classes = np.ones((Y.shape[1], 2), np.float32)
-    Y = sparse.csr_array(Y, dtype=np.uint8)
-    return OneVsRestProblem(as_rows(X), Y, weight, classes, Penalties(0.05, 1.0, Coordinates()))
 
 
 def near_copies(n_classes, n_copies, chance, seed=0):
@@ -75,33 +57,6 @@ def test_docstrings_are_told_apart_better_than_by_penalties_of_the_rows():
     assert auto >= rows
 
 
-@pytest.mark.parametrize("peak", [(0.2, 0.1), (1.0, 1.0), (4.0, 10.0), (1.0, 0.3)])
-def test_the_search_ends_at_the_top_of_a_surface(peak):
-    def mean(pair, near=None):
-        return -sum(np.log(a / b) ** 2 for a, b in zip(pair, peak, strict=True))
-
-    scores = SimpleNamespace(mean=mean, gain=lambda pair, over: 100 * (mean(pair) - mean(over)))
-    l1, l2 = pilot.choose_factors(scores, pilot.L1_FACTORS, pilot.L2_FACTORS)
-    assert l1 == peak[0]
-    assert l2 == pytest.approx(peak[1], rel=1e-6)
-
-
-def test_a_gain_within_half_a_standard_error_moves_no_l2():
-    scores = SimpleNamespace(mean=lambda pair, near=None: 0.0, gain=lambda pair, over: 0.4)
-    assert pilot.choose_factors(scores, (1.0,), pilot.L2_FACTORS) == (1.0, 1.0)
-
-
-@pytest.mark.parametrize(("gain", "l1"), [(0.2, 1.0), (0.5, 0.2), (1.1, 0.02)])
-def test_a_weaker_l1_has_to_gain_more(gain, l1):
-    """It makes a larger model."""
-
-    def gained(pair, over):
-        return gain * (pair[0] < over[0]) - (pair[1] != over[1]) - (pair[0] > over[0])
-
-    scores = SimpleNamespace(mean=lambda pair, near=None: 0.0, gain=gained)
-    assert pilot.choose_factors(scores, pilot.L1_FACTORS, (1.0,))[0] == l1
-
-
 # ------------------------------------------------------------------------------- when and when not
 
 
@@ -122,11 +77,6 @@ def test_few_samples_take_the_penalties_of_the_rows():
     rows = PPDSparseClassifier("rows", "rows", random_state=0).fit(X[:200], Y[:200])
     assert model.penalty_factors_ == (1, 1)
     assert (model.coef_ != rows.coef_).nnz == 0
-
-
-def test_labels_of_one_sample_take_weak_penalties():
-    model = clone(AUTO).fit(X[:300], np.arange(300))
-    assert model.penalty_factors_ == pilot.SINGLE
 
 
 def test_two_classes():
@@ -164,75 +114,3 @@ def test_new_labels_get_the_penalties_of_the_old():
     np.testing.assert_allclose(
         model.decision_function(X)[:, 40:], whole.decision_function(X)[:, 40:], atol=2e-3
     )
-
-
-@pytest.mark.parametrize("dense", [False, True])
-def test_held_out_samples_and_what_is_fitted(dense):
-    part = pilot.pilot_of(problem_of(X.toarray() if dense else X, Y))
-    held, fitted = part.held_rows.matrix(), part.problem.rows.matrix()
-    held, fitted = (M if dense else M.toarray() for M in (held, fitted))
-    assert not {row.tobytes() for row in held} & {row.tobytes() for row in fitted}
-    assert len(held) == len(part.truth) == len(part.weight) >= pilot.FEWEST_HELD
-    counts = np.asarray(Y.sum(axis=0)).ravel()
-    left = np.asarray(part.problem.Y.sum(axis=0)).ravel()
-    assert part.truth.shape[1] == part.problem.Y.shape[1] == len(left)
-    assert (left + part.truth.sum(axis=0) <= counts[counts > 0].max()).all()
-    # each class keeps half of its positives at least, where it has as many as are kept
-    total = left + part.truth.sum(axis=0)
-    assert (left >= np.minimum(total // 2, pilot.MOST_POSITIVES // 4)).all()
-
-
-def test_samples_that_stand_for_others_weigh_as_much():
-    few = Y.tolil()
-    few[300:] = 0  # most samples have no label
-    part = pilot.pilot_of(problem_of(X, sparse.csr_array(few)))
-    assert part is None or part.problem.sample_weight.sum() + len(part.truth) == pytest.approx(1500)
-
-
-def test_scores_are_ndcg():
-    part = pilot.pilot_of(problem_of(X, Y))
-    settings = AUTO._settings(part.problem.penalties)
-    scores = pilot.PilotScores(part, settings, 1)
-    fitted = scores._fit((1.0, 1.0), None)
-    D = part.held_rows.matrix() @ fitted["coef"].T.toarray() + fitted["intercept"]
-    best = np.argsort(-D, axis=1, kind="stable")[:, :5]
-    expected = ndcg_at_k(sparse.csr_array(part.truth.astype(int)), best, k=5)
-    # labels of held-out samples that no fitted sample has are not counted by either
-    counted = part.truth.any(axis=1)
-    assert scores.of((1.0, 1.0))[counted].mean() == pytest.approx(expected, abs=1e-6)
-
-
-@pytest.mark.parametrize("dense", [True, False])
-def test_all_fits_of_the_pilot_share_one_arrangement_and_are_those_of_their_own(dense):
-    part = pilot.pilot_of(problem_of(X.toarray() if dense else X, Y))
-    settings, pairs = AUTO._settings(part.problem.penalties), ((1.0, 1.0), (0.2, 0.3))
-    with mock.patch.object(_solver, "arrange", side_effect=AssertionError):
-        scores = pilot.PilotScores(part, settings, 2)
-        shared = [scores._fit(pair, None) for pair in pairs]
-    penalties = part.problem.penalties
-    for fitted, (l1, l2) in zip(shared, pairs, strict=True):
-        of_pair = {"l1": l1 * penalties.l1, "l2": l2 * penalties.l2}
-        own = _solver.fit_classes(
-            part.problem,
-            scores._settings | of_pair,
-            feature_threshold=0.0,
-            dual=None,
-            keep_dual=True,
-            n_jobs=1,
-            progress=Progress(),
-            scratch=Scratch(),
-        )
-        for name in "coef", "dual":
-            np.testing.assert_array_equal(fitted[name].toarray(), own[name].toarray())
-        np.testing.assert_array_equal(fitted["intercept"], own["intercept"])
-
-
-@pytest.mark.parametrize("n_threads", [1, 3])
-def test_nearest_samples_are_those_of_largest_cosine(n_threads):
-    rows, held, others = as_rows(X), np.arange(50), np.arange(50, 1500)
-    near = pilot._nearest(rows, held, others, n_threads)
-    unit = X.toarray() / np.linalg.norm(X.toarray(), axis=1)[:, None]
-    cosines = unit[held] @ unit[others].T
-    best = np.sort(cosines, axis=1)[:, -pilot.N_NEIGHBOURS :]
-    found = np.sort(np.take_along_axis(cosines, near - 50, axis=1), axis=1)
-    np.testing.assert_allclose(found, best, atol=1e-6)

@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
-from _ppdsparse_problem import objectives, solve
+from _ppdsparse_problem import objectives
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_xc import PPDSparseClassifier
-from sklearn_xc._kernels.ppdsparse._solver import Spare
 
 TERMS = 8  # entries a row
 
@@ -96,16 +95,6 @@ def test_a_block_goes_on_in_lanes_where_its_first_classes_save_nothing():
     pruned, lanes = fit(X, Y), fit(X, Y, feature_threshold=1e-30)
     as_in_lanes = (pruned.coef_ != lanes.coef_).sum(axis=1) == 0
     assert 0.2 < as_in_lanes.mean() < 0.8
-
-
-def test_a_block_in_lanes_leaves_nothing_to_the_next_one():
-    X, Y = make_text(n=8000, k=240)
-    Y[:, 0] = np.arange(len(Y)) % 3 == 0  # columns of its features have most entries: in lanes
-    spare = Spare()
-    solve(X, Y, labels=[0], tol=0.01, spare=spare)
-    after = solve(X, Y, labels=[1, 2, 3], tol=0.01, spare=spare)
-    for name, expected in solve(X, Y, labels=[1, 2, 3], tol=0.01).items():
-        np.testing.assert_array_equal(after[name], expected)
 
 
 @pytest.mark.filterwarnings("ignore:max_iter=2")

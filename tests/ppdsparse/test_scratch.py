@@ -1,6 +1,5 @@
 """`scratch`: copies of X, finished blocks and the model in files, to the same bits."""
 
-import errno
 import os
 import pickle
 import subprocess
@@ -9,15 +8,12 @@ import sys
 import joblib
 import numpy as np
 import pytest
-from _full import rest_in_full
 from sklearn.base import clone
 
 from sklearn_xc import PPDSparseClassifier, load
 from sklearn_xc.datasets import dump_xc, load_xc, make_xc_classification
-from sklearn_xc.utils import _csr, _scratch
 
 X, Y = make_xc_classification(1500, 800, 200, n_labels=2, random_state=0)
-WEIGHT = np.arange(1500) % 4
 
 
 def assert_same(model, expected):
@@ -30,29 +26,6 @@ def assert_same(model, expected):
         np.testing.assert_array_equal(getattr(model, name), getattr(expected, name))
     for some, other in zip(model.predict_topk(X, k=3), expected.predict_topk(X, k=3), strict=True):
         np.testing.assert_array_equal(some, other)
-
-
-@pytest.mark.parametrize("backend", rest_in_full(["threading", "loky"], "loky"))
-@pytest.mark.parametrize(
-    ("options", "factor", "weight"),
-    [
-        ({}, 1, None),
-        ({"n_jobs": 2, "warm_start": True}, 3.7, WEIGHT),
-        ({"feature_threshold": 0.05, "l1": 0.01}, 2, WEIGHT),
-    ],
-    ids=["plain", "warm", "coarse"],
-)
-def test_same_bits(tmp_path, monkeypatch, backend, options, factor, weight):
-    data = X * np.float32(factor), Y, weight
-    expected = PPDSparseClassifier(random_state=0, **options).fit(*data)
-    model = clone(expected).set_params(scratch=tmp_path / "scratch")
-    with joblib.parallel_config(backend=backend):
-        model.fit(*data)
-    assert_same(model, expected)
-    assert os.listdir(tmp_path / "scratch") == []
-    monkeypatch.setattr(_csr, "STRETCH", 1000)  # as if there were too many entries for one
-    with joblib.parallel_config(backend=backend):
-        assert_same(clone(model).fit(*data), clone(expected).fit(*data))
 
 
 def test_dense_x_and_two_classes(tmp_path):
@@ -93,34 +66,6 @@ def test_the_model_lives_on_without_its_folder(tmp_path):
     model.add_labels(X, Y[:, 150:])
     assert_same(model, expected.add_labels(X, Y[:, 150:]))
     assert os.listdir(tmp_path / "scratch") == []
-
-
-def test_errors_leave_nothing(tmp_path, monkeypatch):
-    file = tmp_path / "file"
-    file.write_text("")
-    model = PPDSparseClassifier(scratch=file)
-    with pytest.raises(OSError, match=r"scratch='.*file': "):
-        model.fit(X, Y)
-    assert not hasattr(model, "coef_")
-    with pytest.raises(ValueError, match="'scratch' parameter"):
-        PPDSparseClassifier(scratch=3).fit(X, Y)
-    model.set_params(scratch=tmp_path / "folder")
-    reserve, calls, n_before = _scratch._reserve, [], 0
-
-    def full_after(file, size):
-        calls.append(size)
-        if len(calls) > n_before:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        reserve(file, size)
-
-    monkeypatch.setattr(_scratch, "_reserve", full_after)
-    for n in range(8):
-        calls.clear()
-        n_before = n
-        with pytest.raises(OSError, match=r"scratch='.*folder': No space left"):
-            model.fit(X, Y)
-        assert not hasattr(model, "coef_")
-        assert os.listdir(tmp_path / "folder") == []
 
 
 LIMITED = """

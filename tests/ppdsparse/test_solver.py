@@ -3,28 +3,14 @@
 import numpy as np
 import pytest
 from _margin_losses import LOSSES, TOPS, VALUES, taken
-from _ppdsparse_problem import as_problem, dual_value, make, primal, settings_of, solve
+from _ppdsparse_problem import dual_value, make, primal, solve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from sklearn_xc._kernels.ppdsparse._solver import N_LANES, Spare, solve_classes
-
 pytestmark = pytest.mark.kernel
 
 CHUNK = 4096  # rows of a search at a time
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("n_classes", [1, N_LANES - 1, N_LANES, N_LANES + 1, 3 * N_LANES + 5])
-@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
-def test_optimal_whatever_the_number_of_classes(n_classes, container, loss):
-    X, Y = make(50, 8, n_classes)
-    result = solve(container(X), Y, loss=loss, tol=1e-4)
-    p, d = (f(X, Y, result, loss=loss) for f in (primal, dual_value))
-    assert (result["gap"] <= 1e-4).all()
-    np.testing.assert_allclose(result["gap"], (p - d) / p, atol=2e-6)
-    np.testing.assert_array_less(0, result["n_iter"])
 
 
 def test_a_class_is_solved_alike_in_any_company():
@@ -118,20 +104,6 @@ def test_a_negative_that_no_longer_counts_leaves_the_active_set():
     result = solve(X, Y)
     positives, used = Y.sum(axis=0), (result["dual"] > 0)
     np.testing.assert_array_equal(result["n_active"], positives + (used & (Y.T == 0)).sum(axis=1))
-
-
-def test_a_request_to_stop_is_heard():
-    X, Y = make(3000, 200, 40, density=1.0)
-    with pytest.raises(KeyboardInterrupt, match="interrupted"):
-        solve_classes(
-            settings_of(tol=1e-12, max_iter=10**6),
-            as_problem(X, Y),
-            np.arange(40, dtype="i4"),
-            (),
-            False,
-            np.ones(1, dtype="i4"),
-            Spare(),
-        )
 
 
 @settings(max_examples=150)

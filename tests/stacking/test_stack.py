@@ -20,7 +20,6 @@ from sklearn_xc import (
 )
 from sklearn_xc.datasets import make_xc_classification
 from sklearn_xc.metrics import ndcg_at_k
-from sklearn_xc.stacking import _learn
 
 X, Y = make_xc_classification(900, 300, 40, n_labels=2.0, signal=0.3, random_state=0)
 X, Q, Y, Y_Q = X[:700], X[700:], Y[:700], Y[700:]
@@ -238,12 +237,6 @@ def test_idle_parts_are_dropped():
     model = TopKStackingClassifier(parts, random_state=0).fit(X, Y)
     assert "noise" not in dict(model.estimators_)
     assert set(model.validation_scores_) == {"ovr", "near", "noise", "stack"}
-
-
-def test_parts_that_gain_together_stay(monkeypatch):
-    """Each of two may look idle where the other is there, and on few rows."""
-    monkeypatch.setattr(_learn, "_without_idle_parts", lambda judge, alone: [1])
-    assert [name for name, _ in fitted().estimators_] == ["ovr", "near"]
 
 
 def test_one_part_answers_as_it_does_alone():

@@ -1,15 +1,13 @@
 """Callbacks of wrappers, and of the fits inside them."""
 
-import joblib
 import numpy as np
 import pytest
-from _recorder import NEW, Recorder, make, needs_callbacks
+from _recorder import Recorder, make, needs_callbacks
 from sklearn.pipeline import make_pipeline
 
 import sklearn_xc
 from sklearn_xc.datasets import make_xc_classification
 from sklearn_xc.metrics import make_topk_scorer
-from sklearn_xc.utils import _callbacks
 
 # ----------------------------------------------------------------------------------- wrappers
 
@@ -37,22 +35,6 @@ class Propagated(Recorder):
 def labels():
     return make_xc_classification(
         n_samples=200, n_features=100, n_classes=8, n_labels=2.0, random_state=0
-    )
-
-
-@pytest.mark.parametrize("n_jobs", [None, 2])
-@pytest.mark.parametrize("name", WRAPPERS)
-def test_wrappers_fit_the_same_with_callbacks(name, n_jobs, labels):
-    wrapper, options, _ = WRAPPERS[name]
-    plain = wrapper(**options).fit(*labels)
-    told = wrapper(**options, n_jobs=n_jobs)
-    if NEW:
-        told.set_callbacks(Recorder())
-    with joblib.parallel_config(backend="threading"):
-        told.fit(*labels)
-    assert not any(name in vars(told) for name in _callbacks.STATE)
-    np.testing.assert_array_equal(
-        plain.predict(labels[0]).toarray(), told.predict(labels[0]).toarray()
     )
 
 

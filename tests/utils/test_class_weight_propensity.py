@@ -6,7 +6,6 @@ import pytest
 from sklearn_xc import MemoirSVC, PPDSparseClassifier
 from sklearn_xc.datasets import make_xc_classification
 from sklearn_xc.metrics import propensities, psprecision_at_k
-from sklearn_xc.ppdsparse._problem import factors_of_classes
 
 X, Y = make_xc_classification(600, 300, 60, n_labels=2, class_exponent=1.0, random_state=0)
 
@@ -33,15 +32,6 @@ def test_rare_labels_gain():
             Y[test], model.predict_topk(X[test], 3)[0], 3, propensities=p
         )
     assert found["propensity"] > found[None]
-
-
-def test_weights_count_as_rows():
-    twice = np.full(600, 2.0)
-    doubled = PPDSparseClassifier(class_weight="propensity", l1=0.2, l2=2, random_state=0)
-    weight = factors_of_classes(doubled.fit(X, Y, twice), Y, twice.astype(np.float32))
-    counts = np.bincount(Y.indices, minlength=60)
-    C = (np.log(1200) - 1) * 2.5**0.55
-    np.testing.assert_allclose(weight[:, 1], 1 + C * (2 * counts + 1.5) ** -0.55, rtol=1e-6)
 
 
 def test_two_rows_are_too_few():

@@ -1,7 +1,6 @@
 """Fits on a Dask cluster: the same bits, data sent once, errors that say what is wrong."""
 
 import contextlib
-import operator
 import os
 import signal
 import threading
@@ -18,7 +17,6 @@ import sklearn_xc
 import sklearn_xc.dask
 from sklearn_xc import LDGSClassifier, PPDSparseClassifier
 from sklearn_xc.datasets import make_xc_classification
-from sklearn_xc.utils import _cluster, _parallel
 
 distributed = pytest.importorskip("distributed", reason="needs the extra dask")
 
@@ -156,18 +154,6 @@ def test_a_worker_that_dies(data, after):
     assert_same_bits(model, expected)
 
 
-def test_an_error_of_a_block_comes_back(client):
-    run = _cluster.run_on_cluster
-    with pytest.raises(ZeroDivisionError):
-        list(run(client, _parallel._run_numbered, operator.floordiv, [1, 0], (0,)))
-    found = run(client, _parallel._run_numbered, operator.floordiv, [6, 4, 2], (2,))
-    assert dict(found) == {0: 3, 1: 2, 2: 1}
-
-
-def _called(function, number, block, *shared):
-    return number, function(block, *shared)
-
-
 def test_workers_of_another_version_or_none(data, client, monkeypatch):
     with joblib.parallel_config(backend="dask"):
         monkeypatch.setattr(sklearn_xc._version, "__version__", "99.0")
@@ -183,20 +169,6 @@ def test_workers_of_another_version_or_none(data, client, monkeypatch):
         monkeypatch.setattr(type(client), "run", without)
         with pytest.raises(RuntimeError, match=r"tcp://there cannot import it .No module named"):
             model.fit(*data)
-
-
-@pytest.mark.parametrize("address", [1, 2, 3])
-def test_arrays_of_a_message_are_aligned(address):
-    memory = np.zeros(4 * 10 + 8, np.uint8)
-    misaligned = memory[address : address + 40].view(np.float32)
-    misaligned[...] = np.arange(10)
-    found = _cluster._run(_called, _is_aligned, 0, None, (misaligned, "text", None))
-    assert found == (0, (True, list(range(10))))
-
-
-def _is_aligned(block, array, text, nothing):
-    assert (text, nothing) == ("text", None)
-    return array.flags.aligned, array.tolist()
 
 
 @pytest.mark.filterwarnings("ignore:Sending large graph")  # says what it is: the model, 12 MB

@@ -10,9 +10,6 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from sklearn_xc import LDGSWordEmbedding
-from sklearn_xc.utils import _memory_limit
-from sklearn_xc.word_embedding._auto import rate_at
-from sklearn_xc.word_embedding._cooccurrence import cooccurrences, encoded
 
 GRADIENTS = ["decomposed", "mips", "sampled", "exact"]
 TOPICS = [["red", "green", "blue", "pink"], ["dog", "cat", "cow", "hen"], ["one", "two", "six"]]
@@ -93,19 +90,6 @@ def test_loss_curve_is_the_exact_objective(fitted):
     np.testing.assert_array_equal(again.embeddings_, fitted.embeddings_)
 
 
-def test_score_is_the_mean_log_probability(fitted):
-    documents = [["the", "red", "unknown"], ["dog", "cat"]]
-    counts = cooccurrences(encoded(documents, fitted.vocabulary_), 12, 4).toarray()
-    z = fitted.embeddings_.astype(float) @ fitted.context_embeddings_.T
-    log_p = z - np.log(np.exp(z).sum(axis=1, keepdims=True))
-    expected = (counts * log_p).sum() / counts.sum()
-    assert fitted.score(documents) == pytest.approx(expected, rel=1e-6)
-    assert fitted.score(sparse.coo_array(counts)) == pytest.approx(expected, rel=1e-6)
-    assert fitted.score(counts) == pytest.approx(expected, rel=1e-6)
-    with pytest.raises(ValueError, match="no two words of the vocabulary together"):
-        fitted.score([["the"], ["unknown", "red"]])
-
-
 # ---------------------------------------------------------------------------------- determinism
 
 
@@ -128,13 +112,6 @@ def test_seed_decides():
     one, same, other = (model(random_state=s, max_iter=2).fit(CORPUS) for s in (1, 1, 2))
     np.testing.assert_array_equal(one.embeddings_, same.embeddings_)
     assert not np.array_equal(one.embeddings_, other.embeddings_)
-
-
-def test_rate_falls():
-    linear = model(learning_rate=2.0, max_iter=4)
-    assert [rate_at(linear, time) for time in (0, 2, 4)] == pytest.approx([2, 1.05, 0.1])
-    inverse = model(learning_rate=2.0, decay="inverse")
-    assert [rate_at(inverse, time) for time in (0, 1, 3)] == pytest.approx([2, 1, 0.5])
 
 
 def test_parts_are_steps_of_contexts():
@@ -166,16 +143,6 @@ def test_generator_needs_a_vocabulary_and_no_subsampling():
     np.testing.assert_array_equal(once.word_counts_, twice.word_counts_)
     with pytest.raises(ValueError, match="which can be read once only"):
         model(vocabulary=words, subsample=1e-3).fit(iter(CORPUS))
-
-
-@pytest.mark.parametrize("container", [sparse.csr_array, sparse.coo_matrix, np.asarray])
-def test_counts_equal_corpus(container):
-    listed = model(max_iter=2, subsample=0, gradient="mips").fit(CORPUS)
-    words = list(listed.vocabulary_)
-    counts = cooccurrences(encoded(CORPUS, listed.vocabulary_), len(words), 4)
-    given = model(max_iter=2, vocabulary=words, gradient="mips").fit(container(counts.toarray()))
-    np.testing.assert_array_equal(given.embeddings_, listed.embeddings_)
-    assert given.n_pairs_ == listed.n_pairs_ == counts.sum()
 
 
 def test_counts_in_any_form():
@@ -407,9 +374,3 @@ def test_steps_too_long_stay_finite():
         assert np.isfinite(fitted.embeddings_).all()
         assert np.isfinite(fitted.context_embeddings_).all()
         assert np.isfinite(fitted.score(CORPUS))
-
-
-def test_refuses_more_memory_than_there_is(monkeypatch):
-    monkeypatch.setenv(_memory_limit.VARIABLE, "100")
-    with pytest.raises(MemoryError, match="vectors of 12 words and 6 dimensions"):
-        model().fit(CORPUS)
