@@ -158,12 +158,5 @@ def alias_table(probability):
     """
     n = len(probability)
     threshold, alias = probability * n / probability.sum(), np.arange(n, dtype=np.int32)
-    small, large = (list(np.flatnonzero(side)) for side in (threshold < 1, threshold >= 1))
-    while small and large:
-        low, high = small.pop(), large[-1]
-        alias[low] = high
-        threshold[high] -= 1 - threshold[low]
-        if threshold[high] < 1:
-            small.append(large.pop())
-    threshold[small + large] = 1.0
+    _class_sampling.fill_alias_table(threshold, alias)
     return threshold, alias

@@ -164,8 +164,11 @@ class InvertedIndex:
         """Set the intercept of each rank."""
         self.intercept = padded_intercept(intercept)
         falling = -self.intercept[: len(intercept)]
-        ties = np.arange(len(falling)) if self.order is None else self.order
-        self.by_intercept = np.lexsort((ties, falling)).astype(np.int32)
+        if self.order is None:
+            places = np.argsort(falling, kind="stable")
+        else:
+            places = np.lexsort((self.order, falling))
+        self.by_intercept = places.astype(np.int32)
 
     def stored(self):
         """Return the weights that are stored for the first classes, as kernels take them."""

@@ -9,6 +9,8 @@ from scipy import sparse
 
 WIDE = 2**16  # columns, below which those that are not used cost little
 FEW = 1 / 16  # of them, above which all are kept
+SORTED = 16  # columns for each entry, above which entries are sorted to find what is used
+MAPPED = 2**26  # columns, up to which a bit is kept of each
 
 
 class ColumnMap:
@@ -25,8 +27,9 @@ class ColumnMap:
     ----------
     columns : ndarray of int32 (n_used,)
     n_columns : int
-    words : ndarray of uint64 (n_words,)
-        Bit c % 64 of word c // 64 says whether column c is one of these.
+    words : ndarray of uint64 (n_words,), or None
+        Bit c % 64 of word c // 64 says whether column c is one of these; None where `n_columns` is
+        above `MAPPED`, so that columns are searched for.
     before : ndarray of int32 (n_words,)
         How many of these come before the columns of each word.
 
@@ -38,14 +41,22 @@ class ColumnMap:
 
     def __init__(self, columns, n_columns):
         self.columns, self.n_columns = columns.astype(np.int32), n_columns
-        is_used = np.zeros(-(-n_columns // 64) * 64, dtype=bool)
-        is_used[columns] = True
-        self.words = np.packbits(is_used, bitorder="little").view("<u8").astype(np.uint64)
+        self.words = self.before = None
+        if n_columns > MAPPED:
+            return
+        self.words = np.zeros(-(-n_columns // 64), dtype=np.uint64)
+        bits = np.uint64(1) << (self.columns & 63).astype(np.uint64)
+        np.bitwise_or.at(self.words, self.columns >> 6, bits)
         counts = np.bincount(self.columns >> 6, minlength=len(self.words))
         self.before = (np.cumsum(counts) - counts).astype(np.int32)
 
     def __len__(self):
         return len(self.columns)
+
+    def find(self, indices):
+        """Return the numbers of columns among these, and which of them there are."""
+        places = np.minimum(np.searchsorted(self.columns, indices), len(self) - 1)
+        return places.astype(np.int32), self.columns[places] == indices
 
     def narrow_csr(self, csr):
         """Return a CSR whose entries are all in these columns by their numbers; shares values."""
@@ -68,7 +79,10 @@ def used_columns(indices, n_columns):
     """
     if n_columns < WIDE:
         return None
-    is_used = np.zeros(n_columns, dtype=bool)
-    is_used[indices] = True
-    used = np.flatnonzero(is_used).astype(np.int32)
+    if SORTED * len(indices) < n_columns:
+        used = np.unique(indices).astype(np.int32)
+    else:
+        is_used = np.zeros(n_columns, dtype=bool)
+        is_used[indices] = True
+        used = np.flatnonzero(is_used).astype(np.int32)
     return used if 0 < len(used) < FEW * n_columns else None

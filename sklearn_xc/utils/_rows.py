@@ -156,6 +156,12 @@ class Rows(NamedTuple):
             X = self.data[self.indptr[0] : self.indptr[-1]].reshape(self.shape)
             some = _of_dense(np.ascontiguousarray(X[:, columns.columns]))
             return some._replace(names=columns.columns)
+        if columns.words is None:
+            entries = slice(self.indptr[0], self.indptr[-1])
+            places, there = columns.find(self.indices[entries])
+            indptr = np.append(np.int64(0), np.cumsum(there))[self.indptr - self.indptr[0]]
+            data = self.data[entries][there]
+            return Rows(indptr, places[there], data, False, shape, columns.columns)
         n_entries, indptr = int(self.indptr[-1] - self.indptr[0]), np.empty_like(self.indptr)
         indices, data = empty(n_entries, np.int32), empty(n_entries, np.float32)
         kernel.narrow(*self[:3], columns.words, columns.before, indptr, indices, data)

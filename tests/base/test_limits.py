@@ -18,6 +18,7 @@ from sklearn_xc import (
     merge,
     mips,
 )
+from sklearn_xc.utils import _column_map
 
 N, LARGEST = 40, 2**31 - 1
 Y = np.arange(N) % 4
@@ -57,12 +58,31 @@ def assert_refused(call, match="more than the limit"):
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=ids)
 @pytest.mark.parametrize("width", [10**7, 10**8, LARGEST])
-def test_features(estimator, width):
+def test_features(estimator, width, monkeypatch):
+    monkeypatch.setattr(_column_map, "WIDE", np.inf)  # as if all columns were used
     model = clone(estimator)
     assert_refused(lambda: model.fit(spread(width), Y))
     if hasattr(model, "partial_fit"):
         assert_refused(lambda: model.partial_fit(spread(width), Y, classes=np.arange(4)))
     assert not hasattr(model, "classes_")
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=ids)
+@pytest.mark.parametrize("width", [10**7, 10**8, LARGEST])
+def test_few_of_many_features(estimator, width):
+    X, narrow = spread(width), sparse.csr_array(np.eye(N))
+    expected = clone(estimator).fit(narrow, Y)
+    tracemalloc.start()
+    try:
+        model = clone(estimator).fit(X, Y)
+        if hasattr(model, "partial_fit"):
+            model.partial_fit(X[:3], Y[:3])
+            expected.partial_fit(narrow[:3], Y[:3])
+        scores = model.decision_function(X)
+        assert tracemalloc.get_traced_memory()[1] < 48 * 2**20
+    finally:
+        tracemalloc.stop()
+    np.testing.assert_allclose(scores, expected.decision_function(narrow), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("estimator", [ESTIMATORS[0], ESTIMATORS[2]], ids=[ids[0], ids[2]])
@@ -85,13 +105,13 @@ def test_classes_named_in_advance(estimator):
 
 
 def test_layers():
-    assert_refused(lambda: LDGSClassifier(hidden_dim=65535).fit(spread(10**5), Y))
+    assert_refused(lambda: LDGSClassifier(hidden_dim=65535).fit(spread(10**4), Y))
     words = [str(i) for i in range(1000)]
     model = LDGSWordEmbedding(dim=65536, vocabulary=words)
     assert_refused(lambda: model.fit(sparse.eye_array(1000)))
 
 
-def test_what_changes_a_model():
+def test_what_changes_a_model(monkeypatch):
     X = spread(200_000)
     model = PPDSparseClassifier(random_state=0).fit(spread(1000), Y)
     model.coef_ = sparse.csr_array((4, 10**7), dtype=np.float32)
@@ -101,6 +121,7 @@ def test_what_changes_a_model():
         more = sparse.csr_array((N, width))
         assert_refused(lambda more=more: several.add_labels(NARROW, more))
     assert len(several.classes_) == 4
+    monkeypatch.setattr(_column_map, "WIDE", np.inf)
     assert_refused(lambda: PPDSparseClassifier(n_jobs=2).fit(X, np.arange(N)), "for each of 2 jobs")
     PPDSparseClassifier(n_jobs=1, random_state=0).fit(X, np.arange(N))
 

@@ -69,3 +69,38 @@ def draw_alias(
     cdef uint64_t stream = seed_for(seed, step)
     for i in prange(classes.shape[0], nogil=True, schedule="static", num_threads=n_threads):
         draw_alias_row(&classes[i, 0], n_sampled, threshold, alias, seed_for(stream, i))
+
+
+def fill_alias_table(double[::1] threshold, int32_t[::1] alias):
+    """Level Walker's table: places below 1 are filled up by places above, whose rest goes on.
+
+    Parameters
+    ----------
+    threshold : (n,), IN: the probabilities times n; OUT: below which a place is kept
+    alias : (n,), IN: 0 to n - 1; OUT: what is taken else
+    """
+    cdef Py_ssize_t n = threshold.shape[0], i
+    cdef Py_ssize_t n_small = 0, n_large = 0
+    cdef int32_t low, high
+    cdef int32_t[::1] small = np.empty(n, dtype=np.int32), large = np.empty(n, dtype=np.int32)
+    with nogil:
+        for i in range(n):
+            if threshold[i] < 1:
+                small[n_small] = <int32_t>i
+                n_small += 1
+            else:
+                large[n_large] = <int32_t>i
+                n_large += 1
+        while n_small and n_large:
+            n_small -= 1
+            low, high = small[n_small], large[n_large - 1]
+            alias[low] = high
+            threshold[high] -= 1 - threshold[low]
+            if threshold[high] < 1:
+                n_large -= 1
+                small[n_small] = high
+                n_small += 1
+        for i in range(n_small):
+            threshold[small[i]] = 1
+        for i in range(n_large):
+            threshold[large[i]] = 1

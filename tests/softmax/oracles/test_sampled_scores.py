@@ -1,6 +1,7 @@
 """Draws of classes and steps on them against plain NumPy."""
 
 import itertools
+import time
 
 import numpy as np
 import pytest
@@ -73,6 +74,35 @@ def test_alias_table_holds_the_probabilities(n):
     threshold, alias = alias_table(p)
     held = threshold + np.bincount(alias, weights=1 - threshold, minlength=n)
     np.testing.assert_allclose(held / n, p, atol=1e-12)
+
+
+def alias_table_by_lists(probability):
+    """Return Walker's table as it is written in Python."""
+    n = len(probability)
+    threshold, alias = probability * n / probability.sum(), np.arange(n, dtype=np.int32)
+    small, large = (list(np.flatnonzero(side)) for side in (threshold < 1, threshold >= 1))
+    while small and large:
+        low, high = small.pop(), large[-1]
+        alias[low] = high
+        threshold[high] -= 1 - threshold[low]
+        if threshold[high] < 1:
+            small.append(large.pop())
+    threshold[small + large] = 1.0
+    return threshold, alias
+
+
+@pytest.mark.parametrize("n", [1, 2, 9, 500, 5000])
+def test_alias_table_is_that_of_the_reference(n):
+    p = np.random.default_rng(n).random(n) ** 4
+    for one, other in zip(alias_table(p), alias_table_by_lists(p), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_million_classes_have_a_table_in_a_moment():
+    p = np.random.default_rng(0).random(1_000_000)
+    begin = time.process_time()
+    alias_table(p)
+    assert time.process_time() - begin < 0.5  # by lists 3 seconds
 
 
 def problem(dense, n=24, d=41, n_classes=17, n_sampled=4, seed=0, density=0.3):

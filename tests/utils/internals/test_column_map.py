@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from sklearn_xc.utils import _column_map
 from sklearn_xc.utils._column_map import WIDE, ColumnMap, used_columns
 from sklearn_xc.utils._matrix import as_rows, normalise
 
@@ -21,8 +22,10 @@ def wide_rows(seed=0, n_columns=WIDE + 77, n_used=150, n_rows=40):
     return normalise(X), used
 
 
+@pytest.mark.parametrize("mapped", [0, 2**26])
 @pytest.mark.parametrize("dense", [False, True])
-def test_rows_by_the_numbers_of_some_columns_are_those_columns(dense):
+def test_rows_by_the_numbers_of_some_columns_are_those_columns(dense, mapped, monkeypatch):
+    monkeypatch.setattr(_column_map, "MAPPED", mapped)
     X, used = wide_rows()
     some = used[::3]
     given = normalise(X.toarray()) if dense else X
@@ -31,7 +34,9 @@ def test_rows_by_the_numbers_of_some_columns_are_those_columns(dense):
     assert np.array_equal(found, X[:, some].toarray())
 
 
-def test_a_block_of_rows_is_narrowed_alone():
+@pytest.mark.parametrize("mapped", [0, 2**26])
+def test_a_block_of_rows_is_narrowed_alone(mapped, monkeypatch):
+    monkeypatch.setattr(_column_map, "MAPPED", mapped)
     X, used = wide_rows()
     block = as_rows(X).block(7, 21)
     found = block.narrowed(ColumnMap(used, X.shape[1])).matrix()
