@@ -9,6 +9,8 @@ from sklearn.utils import check_random_state
 from ..base._validation import validate_warm_start
 from ..softmax._base import BaseSoftmaxClassifier
 from ..softmax._coordinates import weights_inside, weights_outside
+from ..softmax._full_softmax import RIDGE
+from ..softmax._pilot import pilot_of, rate_by, ridge_by
 from ..utils._callbacks import Progress, with_callbacks
 from ..utils._records import savable
 from ._data import NONE, SoftmaxData
@@ -356,7 +358,7 @@ default="auto"
             if start is not None and self._stream is not None:
                 stream = stream.with_auxiliary(self._stream.keys, self._stream.u)
             self._stream, self._waiting = stream, None
-            n_rates = MOST_TRIED if self._searches(settings, data) else 0
+            n_rates = MOST_TRIED if self._searches(settings) else 0
             progress.start(len(shares), set_model=type(self)._set_copies, n_before=n_rates)
             self.n_iter_, curve = self._train(data, start, settings, shares, 0, progress)
             vars(self).pop("loss_curve_", None)
@@ -380,7 +382,7 @@ default="auto"
         `_stream` is of these samples already.
         """
         stream, coordinates, given = self._stream, self._stream.coordinates, data
-        searching = not part and self._searches(settings, data)
+        searching = not part and self._searches(settings)
         workers = min(joblib.effective_n_jobs(self.n_jobs), len(FIRST)) if searching else 1
         # In another layout they are copied in the end.
         n_copies = 1 if solver_class(settings).by_feature(data.rows.dense) else 2
@@ -389,10 +391,15 @@ default="auto"
         data, n_classes = data.inside(coordinates), len(self.classes_)
         if start is not None:
             start = weights_inside(coordinates, *start)
-        settings = replace(settings, **inside_of(self, not np.any(given.rows.data), stream))
-        if part:
-            settings = replace(settings, shuffle=False)
         seed = check_random_state(self.random_state).randint(2**31)
+        sizes = len(data.visited()), n_classes
+        rate = None if searching else known_rate(self, settings, stream, start, part, sizes)
+        pilot = None if part else self._pilot(data, settings, len(shares), seed)
+        ridge = ridge_by(pilot, rate) if self.alpha == "auto" else RIDGE
+        inside = inside_of(self, not np.any(given.rows.data), stream, ridge)
+        settings = replace(settings, shuffle=settings.shuffle and not part, **inside)
+        if self.learning_rate == "auto":
+            rate = rate_by(pilot, settings.alpha, rate)
         stop = np.zeros(1, dtype=np.int32)
         trials = self._trials(data, settings, start, shares, seed, stop) if searching else None
         whole, curve = stream.whole(self._support) if part else None, []
@@ -408,9 +415,7 @@ default="auto"
             return few.objective(*weights(), ridge_of_few) if progress.verbose else None
 
         try:
-            if trials is None:
-                rate = known_rate(self, settings, stream, start, part)
-            else:
+            if searching:
                 rate = searched_rate(trials, workers, progress)
             solver.begin(start).draws = stream.draws.copy()
             if settings.solver in STEPPED_SINGLY:
@@ -432,7 +437,7 @@ default="auto"
             counted = data.visited()
             stream = stream.with_auxiliary(keys[counted], solver.u[counted])
         self._stream, self.solver_ = stream.stepped_on(n_epochs, solver), settings.solver
-        self.alpha_ = alpha_outside(self, coordinates)
+        self.alpha_ = alpha_outside(self, coordinates, ridge)
         given = None if self.learning_rate == "auto" else float(self.learning_rate)
         self.learning_rate_ = rate / stream.length**2 if given is None else given
         self.intercept_scaling_ = settings.intercept * stream.length
@@ -445,8 +450,22 @@ default="auto"
         solver = solver_class(settings)(part, len(self.classes_), settings, seed, 1, stop)
         return Trials(solver, loss, start, shares)
 
-    def _searches(self, settings, data):
-        n_visited = len(data.visited())
-        return self.learning_rate == "auto" and is_searched(
-            settings.solver, n_visited, len(self.classes_)
+    def _searches(self, settings):
+        return self.learning_rate == "auto" and is_searched(settings.solver)
+
+    def _pilot(self, data, settings, n_epochs, seed):
+        """Return fits of some classes that find the ridge and the rate; None where none do."""
+        if settings.solver != "exact" or "auto" not in (self.alpha, self.learning_rate):
+            return None
+        return pilot_of(
+            data.rows,
+            data.y,
+            data.sample_weight(),
+            data.visited(),
+            n_epochs,
+            seed,
+            batch_size=settings.batch_size,
+            fit_intercept=self.fit_intercept,
+            n_texts=data.n_texts,
+            n_threads=self._threads(),
         )
