@@ -93,12 +93,16 @@ default="auto"
         log-likelihood on the data tried, and "uniform" elsewhere.
     alpha : "auto" or float, default="auto"
         Strength of the ridge, from 0 (the published setting) to 1e12; intercepts are free of it.
-        Without it there is no finite optimum on data that a linear rule separates. "auto" is 0.05
-        times the squared length of a row (the median; of dense rows the length of what is left
-        without their mean), so that the same rows in other units give the same predictions; where
-        dense columns are in very different units, one strength for each, 0.05 times the number of
-        columns and their variance. See `alpha_`. 0.05 is a compromise over text, pixels and
-        measurements, on rows held out from training (see the user guide).
+        Without it there is no finite optimum on data that a linear rule separates. "auto" sets out
+        from 0.05 times the squared length of a row (the median; of dense rows the length of what is
+        left without their mean), so that the same rows in other units give the same predictions;
+        where dense columns are in very different units, one strength for each, 0.05 times the
+        number of columns and their variance. `fit` of "exact" then takes from a thousandth of it to
+        ten times it, by short fits of a fifth of the classes, three hundred or more of them, with
+        all their rows up to 3000: a decade up or down for as long as the log-loss of a fifth of
+        these rows falls by more than 0.02 and two standard errors, and half a decade back if that
+        loses no more. Where fewer than 50 rows can be held out, for other solvers and in
+        `partial_fit` it stays 0.05. See `alpha_`.
     learning_rate : "auto" or float, default="auto"
         Rate of the first epoch, up to 1e12. It multiplies the gradient of each sample's term,
         without the number of samples N, so that a rate found on a part of the samples carries over:
@@ -107,9 +111,10 @@ default="auto"
         squared length of a row; of 1e-4, ..., 1e4 only those around the best are tried, and half
         decades beside it; and after `max_iter` epochs on a tenth of the samples (at least 1000 and,
         up to a third, four for each class) the log-loss of as many other samples decides, or the
-        training objective where fewer than 250 are left. "exact" searches where a tenth of the
-        samples, or a thousand, has four for each class; elsewhere the rate is 10, which was within
-        2.5 % of the best log-loss on nine sets of many classes. `partial_fit` searches nothing:
+        training objective where fewer than 250 are left. "exact" searches no such part, which makes
+        fewer steps and so likes higher rates: its rate is 10, or with 20 rows a class and more a
+        third of it (10 over their root), times 16 over a larger `batch_size`; with up to three
+        hundred classes lower ones are tried as ridges are. `partial_fit` searches nothing:
         what comes first may be small. It takes the rate of a `fit` before it, or 1 for rows of
         length 1 (0.1 for "umax", 0.01 for "sgd").
     decay : {"linear", "inverse"} or float, default="linear"
@@ -149,7 +154,8 @@ default="auto"
         and use one thread; "exact" with 4096 classes and more uses at most one for each sample of
         a mini-batch. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        For the order of the samples, the classes drawn and the samples of the rate search.
+        For the order of the samples, the classes drawn and the samples of the searches for the rate
+        and the ridge.
     verbose : int, default=0
         A line for each rate that is tried and for each epoch: how many there are at most, the
         objective, the time taken and the time left. Without `compute_loss` it is the objective of a
