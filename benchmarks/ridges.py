@@ -53,7 +53,8 @@ CAPTION = f"""\
 Accuracy and nDCG@5 in per cent, log-loss where there are probabilities, on at most
 {MOST_TEST_ROWS:,} test rows; *best* is that of the multiples {", ".join(f"{f:g}" for f in FACTORS)}
 of the constant ridge, which "auto" is or sets out from, each figure for itself and chosen on the
-test rows, which favours the grid, with the multiple in parentheses. Each row has the first of its labels."""
+test rows, which favours the grid, with the multiple in parentheses. Each
+row has the first of its labels."""
 
 
 def split_of(name):

@@ -111,10 +111,11 @@ default="auto"
         squared length of a row; of 1e-4, ..., 1e4 only those around the best are tried, and half
         decades beside it; and after `max_iter` epochs on a tenth of the samples (at least 1000 and,
         up to a third, four for each class) the log-loss of as many other samples decides, or the
-        training objective where fewer than 250 are left. "exact" searches no such part, which makes
-        fewer steps and so likes higher rates: its rate is 10, or with 20 rows a class and more a
-        third of it (10 over their root), times 16 over a larger `batch_size`; with up to three
-        hundred classes lower ones are tried as ridges are. `partial_fit` searches nothing:
+        training objective where fewer than 250 are left. "exact" searches so with up to a
+        thousand samples and 250 classes; a part of more makes fewer steps and so likes higher
+        rates. There the rate is 10, or with 20 rows a class and more 10 over the root of ten, times
+        16 over a larger `batch_size`; with up to three hundred classes lower ones are tried as
+        ridges are. `partial_fit` searches nothing:
         what comes first may be small. It takes the rate of a `fit` before it, or 1 for rows of
         length 1 (0.1 for "umax", 0.01 for "sgd").
     decay : {"linear", "inverse"} or float, default="linear"
@@ -364,7 +365,7 @@ default="auto"
             if start is not None and self._stream is not None:
                 stream = stream.with_auxiliary(self._stream.keys, self._stream.u)
             self._stream, self._waiting = stream, None
-            n_rates = MOST_TRIED if self._searches(settings) else 0
+            n_rates = MOST_TRIED if self._searches(settings, data) else 0
             progress.start(len(shares), set_model=type(self)._set_copies, n_before=n_rates)
             self.n_iter_, curve = self._train(data, start, settings, shares, 0, progress)
             vars(self).pop("loss_curve_", None)
@@ -388,7 +389,7 @@ default="auto"
         `_stream` is of these samples already.
         """
         stream, coordinates, given = self._stream, self._stream.coordinates, data
-        searching = not part and self._searches(settings)
+        searching = not part and self._searches(settings, data)
         workers = min(joblib.effective_n_jobs(self.n_jobs), len(FIRST)) if searching else 1
         # In another layout they are copied in the end.
         n_copies = 1 if solver_class(settings).by_feature(data.rows.dense) else 2
@@ -399,12 +400,12 @@ default="auto"
             start = weights_inside(coordinates, *start)
         seed = check_random_state(self.random_state).randint(2**31)
         sizes = len(data.visited()), n_classes
-        rate = None if searching else known_rate(self, settings, stream, start, part, sizes)
+        rate = known_rate(self, settings, stream, start, part, sizes)
         pilot = None if part else self._pilot(data, settings, len(shares), seed)
         ridge = ridge_by(pilot, rate) if self.alpha == "auto" else RIDGE
         inside = inside_of(self, not np.any(given.rows.data), stream, ridge)
         settings = replace(settings, shuffle=settings.shuffle and not part, **inside)
-        if self.learning_rate == "auto":
+        if self.learning_rate == "auto" and not searching:
             rate = rate_by(pilot, settings.alpha, rate)
         stop = np.zeros(1, dtype=np.int32)
         trials = self._trials(data, settings, start, shares, seed, stop) if searching else None
@@ -456,8 +457,9 @@ default="auto"
         solver = solver_class(settings)(part, len(self.classes_), settings, seed, 1, stop)
         return Trials(solver, loss, start, shares)
 
-    def _searches(self, settings):
-        return self.learning_rate == "auto" and is_searched(settings.solver)
+    def _searches(self, settings, data):
+        sizes = len(data.visited()), len(self.classes_)
+        return self.learning_rate == "auto" and is_searched(settings.solver, *sizes)
 
     def _pilot(self, data, settings, n_epochs, seed):
         """Return fits of some classes that find the ridge and the rate; None where none do."""

@@ -194,8 +194,10 @@ def test_loss_curve(small):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_exact_steps_have_a_rate_by_the_rows_of_a_class():
-    assert not is_searched("exact")
-    assert is_searched("implicit")
+    assert is_searched("exact", 1000, 10)
+    assert is_searched("implicit", 28_291, 3734)
+    assert not is_searched("exact", 1797, 10)
+    assert not is_searched("exact", 900, 300)
     rng = np.random.default_rng(0)
     X, y = 3 * rng.normal(size=(6200, 4)), np.arange(6200) % 1500
     length = np.median(np.linalg.norm(X, axis=1))
