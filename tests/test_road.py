@@ -23,6 +23,12 @@ DATA = {
 }
 MOST_FILES = 6
 PILOT = 1  # a file more of PPDSparse, which chooses penalties before its solver runs
+# Of the softmax models a copy of some rows takes a road of its own where the ridge is searched.
+GIVEN = {
+    "LDGSClassifier": {"alpha": 1e-4},
+    "ImplicitSoftmaxRegressor": {"alpha": 0.01, "learning_rate": 0.1},
+}
+SEARCH = {"ldgs/_ridge", "softmax/_pilot", "softmax/_full_softmax"}
 ESTIMATORS = {
     "PPDSparseClassifier": "ppdsparse/_classifier",
     "MemoirSVC": "memoir/_classifier",
@@ -32,9 +38,11 @@ ESTIMATORS = {
 }
 
 
-def fitted_road(name, data):
+def fitted_road(name, data, automatic=False):
     X, y, weight = DATA[data]
     estimator = getattr(sklearn_xc, name)(n_jobs=1, random_state=0)
+    if not automatic:
+        estimator.set_params(**GIVEN.get(name, {}))
     if name != "PPDSparseClassifier":  # whose rounds are those of the kernel
         estimator.set_params(max_iter=2)
     if y is Y and not estimator._multilabel:
@@ -49,6 +57,13 @@ def test_rows_pass_few_files_and_none_twice(name, data):
     road = fitted_road(name, data)
     assert n_returns(road) == 0, road
     assert len(road) <= MOST_FILES + PILOT * (name == "PPDSparseClassifier"), road
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", GIVEN)
+def test_a_search_for_the_ridge_adds_its_own_files_only(name):
+    found = set(fitted_road(name, "dense", automatic=True))
+    assert found - set(fitted_road(name, "dense")) <= SEARCH
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

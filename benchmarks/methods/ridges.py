@@ -1,4 +1,4 @@
-"""Losses of alpha="auto" to a grid of its multiples, of MemoirSVC and of the softmax models.
+"""Losses of alpha="auto" to a grid of ridges, of MemoirSVC and of the softmax models.
 
     python -m benchmarks.methods.ridges [--data "digits, all" ...] [--systems memoir ...]
 
@@ -12,6 +12,7 @@ from importlib import import_module
 import numpy as np
 
 from benchmarks import _common, _penalties_data, _runner
+from sklearn_xc.softmax._full_softmax import RIDGE
 
 DATA = (
     "digits, all",
@@ -30,11 +31,11 @@ DATA = (
     "generated, pure",
 )
 FACTORS = 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0
-# Where the constant stands that "auto" multiplies, in every module that has it.
+# Where the constant of "auto" stands, or the search that starts from it.
 CONSTANTS = {
     "memoir": ["memoir._auto:AUTO_ALPHA"],
-    "implicit": ["implicit_softmax._settings:RIDGE"],
-    "ldgs": ["ldgs._train:PRIOR", "ldgs._train:RIDGE", "ldgs._plain_steps:RIDGE"],
+    "implicit": ["implicit_softmax._regressor:ridge_by"],
+    "ldgs": ["ldgs._ridge:ridge_by"],
     "augment_reduce": ["augment_reduce._auto:RIDGE", "augment_reduce._exact_steps:RIDGE"],
 }
 TITLES = {
@@ -43,13 +44,15 @@ TITLES = {
     "ldgs": "LDGSClassifier",
     "augment_reduce": "AugmentReduceClassifier",
 }
+SEARCHED = "implicit", "ldgs"
 BEFORE = {}  # what these are without a factor
 MOST_TEST_ROWS = 2000
 CAPTION = f"""\
 Accuracy and nDCG@5 in per cent, log-loss where there are probabilities, on at most
 {MOST_TEST_ROWS:,} test rows; *best* is that of the multiples {", ".join(f"{f:g}" for f in FACTORS)}
-of "auto", each figure for itself and chosen on the test rows, which favours the grid, with the
-multiple in parentheses. Each row has the first of its labels."""
+of the constant ridge, which "auto" is or sets out from, each figure for itself and chosen on the
+test rows, which favours the grid, with the multiple in parentheses. Each
+row has the first of its labels."""
 
 
 def split_of(name):
@@ -64,13 +67,19 @@ def model_of(system):
 
 
 def set_factor(system, factor):
-    """Multiply the constants of "auto"."""
+    """Multiply the constants of "auto", without a search for a better one; None is "auto"."""
     for place in CONSTANTS[system]:
         path, name = place.split(":")
         module = import_module(f"sklearn_xc.{path}")
         value = BEFORE.setdefault(place, getattr(module, name))
-        many = isinstance(value, dict)
-        value = {k: factor * v for k, v in value.items()} if many else factor * value
+        if factor is not None and callable(value):
+
+            def value(pilot, rate, usual=RIDGE):
+                return factor * usual
+
+        elif factor is not None:
+            many = isinstance(value, dict)
+            value = {k: factor * v for k, v in value.items()} if many else factor * value
         setattr(module, name, value)
 
 
@@ -92,15 +101,20 @@ def measure(system, factor, X, y, X_test, y_test):
 # ------------------------------------------------------------------------------------------- page
 
 
+def of_auto(found):
+    """The figures of "auto", which is the constant where nothing is searched."""
+    return found.get("auto", found["1"])
+
+
 def lost(found):
     """Points of accuracy and of nDCG@5 below the best, and the log-loss over the best."""
     figures = np.array([found[f"{f:g}"][:3] for f in FACTORS], dtype=float)
-    auto = figures[FACTORS.index(1.0)]
+    auto = np.array(of_auto(found)[:3], dtype=float)
     return [*(figures[:, :2].max(axis=0) - auto[:2]), auto[2] / figures[:, 2].min()]
 
 
 def cells_of(found):
-    auto, cells = found["1"], []
+    auto, cells = of_auto(found), []
     for place, best in enumerate((max, max, min)):
         if auto[place] is None:
             continue
@@ -158,6 +172,8 @@ def main():
         _runner.keep("ridges", "sizes", name, [len(split[1]), int(split[1].max()) + 1])
         for system in options.systems:
             found = {f"{f:g}": measure(system, f, *split) for f in FACTORS}
+            if system in SEARCHED:
+                found["auto"] = measure(system, None, *split)
             _runner.keep("ridges", name, system, found)
             print(name, system, np.round(lost(found), 2), found, flush=True)
     _runner.write_page("ridges", page(_runner.kept("ridges"), options.note))

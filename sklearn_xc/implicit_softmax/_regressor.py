@@ -10,6 +10,8 @@ from ..base._multiclass import labels_of
 from ..base._validation import validate_warm_start
 from ..softmax._base import BaseSoftmaxClassifier
 from ..softmax._coordinates import weights_inside, weights_outside
+from ..softmax._full_softmax import RIDGE
+from ..softmax._pilot import pilot_of, rate_by, ridge_by
 from ..training._minibatches import in_parts, sorted_by_class
 from ..training._schedules import share_of_part
 from ..training._waiting import Waiting
@@ -96,12 +98,16 @@ default="auto"
         log-likelihood on the data tried, and "uniform" elsewhere.
     alpha : "auto" or float, default="auto"
         Strength of the ridge, from 0 (the published setting) to 1e12; intercepts are free of it.
-        Without it there is no finite optimum on data that a linear rule separates. "auto" is 0.05
-        times the squared length of a row (the median; of dense rows the length of what is left
-        without their mean), so that the same rows in other units give the same predictions; where
-        dense columns are in very different units, one strength for each, 0.05 times the number of
-        columns and their variance. See `alpha_`. 0.05 is a compromise over text, pixels and
-        measurements, on rows held out from training (see the user guide).
+        Without it there is no finite optimum on data that a linear rule separates. "auto" sets out
+        from 0.05 times the squared length of a row (the median; of dense rows the length of what is
+        left without their mean), so that the same rows in other units give the same predictions;
+        where dense columns are in very different units, one strength for each, 0.05 times the
+        number of columns and their variance. `fit` of "exact" then takes from a thousandth of it to
+        ten times it, by short fits of a fifth of the classes, three hundred or more of them, with
+        all their rows up to 3000: a decade up or down for as long as the log-loss of a fifth of
+        these rows falls by more than 0.02 and two standard errors, and half a decade back if that
+        loses no more. Where fewer than 50 rows can be held out, for other solvers and in
+        `partial_fit` it stays 0.05. See `alpha_`.
     learning_rate : "auto" or float, default="auto"
         Rate of the first epoch, up to 1e12. It multiplies the gradient of each sample's term,
         without the number of samples N, so that a rate found on a part of the samples carries over:
@@ -110,9 +116,11 @@ default="auto"
         squared length of a row; of 1e-4, ..., 1e4 only those around the best are tried, and half
         decades beside it; and after `max_iter` epochs on a tenth of the samples (at least 1000 and,
         up to a third, four for each class) the log-loss of as many other samples decides, or the
-        training objective where fewer than 250 are left. "exact" searches where a tenth of the
-        samples, or a thousand, has four for each class; elsewhere the rate is 10, which was within
-        2.5 % of the best log-loss on nine sets of many classes. `partial_fit` searches nothing:
+        training objective where fewer than 250 are left. "exact" searches so with up to a
+        thousand samples and 250 classes; a part of more makes fewer steps and so likes higher
+        rates. There the rate is 10, or with 20 rows a class and more 10 over the root of ten, times
+        16 over a larger `batch_size`; with up to three hundred classes lower ones are tried as
+        ridges are. `partial_fit` searches nothing:
         what comes first may be small. It takes the rate of a `fit` before it, or 1 for rows of
         length 1 (0.1 for "umax", 0.01 for "sgd").
     decay : {"linear", "inverse"} or float, default="linear"
@@ -152,7 +160,8 @@ default="auto"
         and use one thread; "exact" with 4096 classes and more uses at most one for each sample of
         a mini-batch. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        For the order of the samples, the classes drawn and the samples of the rate search.
+        For the order of the samples, the classes drawn and the samples of the searches for the rate
+        and the ridge.
     verbose : int, default=0
         A line for each rate that is tried and for each epoch: how many there are at most, the
         objective, the time taken and the time left. Without `compute_loss` it is the objective of a
@@ -441,10 +450,15 @@ default="auto"
         data, n_classes = data.inside(coordinates), len(self.classes_)
         if start is not None:
             start = weights_inside(coordinates, *start)
-        settings = replace(settings, **inside_of(self, not np.any(given.rows.data), stream))
-        if part:
-            settings = replace(settings, shuffle=False)
         seed = check_random_state(self.random_state).randint(2**31)
+        sizes = len(data.visited()), n_classes
+        rate = known_rate(self, settings, stream, start, part, sizes)
+        pilot = None if part else self._pilot(data, settings, len(shares), seed)
+        ridge = ridge_by(pilot, rate) if self.alpha == "auto" else RIDGE
+        inside = inside_of(self, not np.any(given.rows.data), stream, ridge)
+        settings = replace(settings, shuffle=settings.shuffle and not part, **inside)
+        if self.learning_rate == "auto" and not searching:
+            rate = rate_by(pilot, settings.alpha, rate)
         stop = np.zeros(1, dtype=np.int32)
         trials = self._trials(data, settings, start, shares, seed, stop) if searching else None
         whole, curve = stream.whole(self._support) if part else None, []
@@ -460,9 +474,7 @@ default="auto"
             return few.objective(*weights(), ridge_of_few) if progress.verbose else None
 
         try:
-            if trials is None:
-                rate = known_rate(self, settings, stream, start, part)
-            else:
+            if searching:
                 rate = searched_rate(trials, workers, progress)
             solver.begin(start).draws = stream.draws.copy()
             if settings.solver in STEPPED_SINGLY:
@@ -484,7 +496,7 @@ default="auto"
             counted = data.visited()
             stream = stream.with_auxiliary(keys[counted], solver.u[counted])
         self._stream, self.solver_ = stream.stepped_on(n_epochs, solver), settings.solver
-        self.alpha_ = alpha_outside(self, coordinates)
+        self.alpha_ = alpha_outside(self, coordinates, ridge)
         given = None if self.learning_rate == "auto" else float(self.learning_rate)
         self.learning_rate_ = rate / stream.length**2 if given is None else given
         self.intercept_scaling_ = settings.intercept * stream.length
@@ -498,7 +510,22 @@ default="auto"
         return Trials(solver, loss, start, shares)
 
     def _searches(self, settings, data):
-        n_visited = len(data.visited())
-        return self.learning_rate == "auto" and is_searched(
-            settings.solver, n_visited, len(self.classes_)
+        sizes = len(data.visited()), len(self.classes_)
+        return self.learning_rate == "auto" and is_searched(settings.solver, *sizes)
+
+    def _pilot(self, data, settings, n_epochs, seed):
+        """Return fits of some classes that find the ridge and the rate; None where none do."""
+        if settings.solver != "exact" or "auto" not in (self.alpha, self.learning_rate):
+            return None
+        return pilot_of(
+            data.rows,
+            data.y,
+            data.sample_weight(),
+            data.visited(),
+            n_epochs,
+            seed,
+            batch_size=settings.batch_size,
+            fit_intercept=self.fit_intercept,
+            n_texts=data.n_texts,
+            n_threads=self._threads(),
         )

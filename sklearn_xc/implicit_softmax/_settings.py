@@ -5,7 +5,7 @@ Every function takes the estimator as `model`, and reads its parameters only.
 
 import numpy as np
 
-from ..softmax._full_softmax import INTERCEPT, RIDGE
+from ..softmax._full_softmax import INTERCEPT
 from ..training._convergence import warn_not_converged
 from ._solvers import SolverSettings
 from ._train import PUBLISHED_SIZES, WITH_RAMAN, chosen_solver
@@ -63,11 +63,11 @@ def _solver_of(model, entries_a_row, before):
     return chosen_solver(len(model.classes_), entries_a_row)
 
 
-def inside_of(model, empty, stream):
+def inside_of(model, empty, stream, ridge):
     """Return the strength of the ridge and constant feature inside; `empty` samples have no
-    entries.
+    entries, and `ridge` is that of "auto".
     """
-    alpha = RIDGE
+    alpha = ridge
     if model.alpha != "auto":
         alpha = float(model.alpha) / np.square(stream.coordinates.scale)
     if not model.fit_intercept:
@@ -79,11 +79,11 @@ def inside_of(model, empty, stream):
     return {"alpha": alpha, "intercept": intercept}
 
 
-def alpha_outside(model, coordinates):
+def alpha_outside(model, coordinates, ridge):
     """Return the ridge on weights for X as it is."""
     if model.alpha != "auto":
         return float(model.alpha)
-    return RIDGE * np.square(coordinates.scale)
+    return ridge * np.square(coordinates.scale)
 
 
 def divergence(model, solver, error):

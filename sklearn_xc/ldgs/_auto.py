@@ -25,7 +25,8 @@ STEPS_BY_COLUMN = 5000
 # direction; with a layer the scores are products of two of them.
 RATES = {"features": 2.0, "columns": 10.0, "rows": 10.0, "hidden": 0.5}
 RATES_SGD = {"features": 4.0, "columns": 4.0, "rows": 4.0, "hidden": 1.0}  # 2 over the curvature
-# Of the ridge "auto": a score is as likely 5 as the own class of one sample in 20 is missed.
+# The ridge of these steps from which "auto" sets out: a score is as likely 5 as the own class of
+# one sample in 20 is missed.
 PRIOR = 0.04
 
 NAMED_TOGETHER = 4  # times the root of the number of classes: what all chunks name for a sample

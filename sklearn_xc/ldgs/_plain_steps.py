@@ -15,6 +15,7 @@ from ..topk._feature_major import feature_major, n_places, padded_intercept, unt
 from ..training._schedules import share_of_rate
 from ..utils._random import stream
 from ..utils._rows import FULL
+from ._ridge import automatic_ridge
 
 
 class Unchanged:
@@ -60,8 +61,12 @@ class LDGSPlainSteps:
         self._plan, self._seed, self._decay = plan, seed, params.decay
         self._n_passes, self._batch_size = n_passes, min(params.batch_size, len(self.visited))
         self.n_classes, self.n_visited, self._done = problem.n_classes, 0, False
-        alpha = RIDGE
-        if params.alpha != "auto":
+        if params.alpha == "auto":
+            inside = problem._replace(rows=self.rows, sample_weight=self._weight)
+            alpha = automatic_ridge(inside, params, RIDGE, n_passes, seed, n_threads)
+            self.alpha = alpha / len(self.visited)
+        else:
+            self.alpha = params.alpha
             alpha = params.alpha * len(self.visited) / np.square(self._coordinates.scale)
         self._steps = ExactSteps(
             self.rows,

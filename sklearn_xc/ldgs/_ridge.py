@@ -1,15 +1,48 @@
-"""The ridge of LDGS on one of its tables, in the metric of the steps on it."""
+"""The ridge of LDGS: how strong it is, and its steps on one of the tables, in their metric."""
 
 import copy
 
 import numpy as np
 
 from .._kernels.ldgs import _row_updates
+from ..softmax._full_softmax import usual_rate
+from ..softmax._pilot import pilot_of, ridge_by
 
 NO_STRENGTH, NOTHING_SETTLED = np.empty(0, dtype=np.float32), np.empty(0)
 # Rows that no step touches bear the ridge when it has grown to this share of a typical one: that is
 # one pass over all of them.
 RIDGE_AT_ONCE = 0.01
+
+
+def automatic_ridge(problem, params, usual, n_passes, seed, n_threads):
+    """Return the ridge of alpha="auto" for all samples, in the units of the steps.
+
+    A softmax of one class a row has what serves rows held out best, parts and all else the
+    usual one.
+
+    Parameters
+    ----------
+    problem : Problem
+        With rows in these units.
+    params : LDGSClassifier
+    usual : float
+    n_passes, seed, n_threads : int
+    """
+    if not problem.whole or problem.multilabel or params.loss != "cross_entropy":
+        return usual
+    samples = problem.visited()
+    pilot = pilot_of(
+        problem.rows,
+        problem.positives.ids,
+        problem.sample_weight,
+        samples,
+        n_passes,
+        seed,
+        fit_intercept=params.fit_intercept,
+        n_texts=problem.n_texts,
+        n_threads=n_threads,
+    )
+    return ridge_by(pilot, usual_rate(len(samples), problem.n_classes), usual)
 
 
 class Ridge:

@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ..base._validation import search_params
-from ..softmax._full_softmax import RIDGE
 from ..training._rows_seen import RowsSeen
 from ..training._schedules import share_of_part
 from ..training._waiting import BEGINNING
@@ -20,6 +19,7 @@ from ._features import FeatureSteps, FeatureWeights
 from ._layers import ColumnLayout, StepSettings, Weights
 from ._plain_steps import LDGSPlainSteps, Unchanged
 from ._prediction import N_VALIDATION, best_threshold, precision_at_1
+from ._ridge import automatic_ridge
 from ._state import LDGSState
 from ._steps import LDGSSteps
 from ._units import Change, Units
@@ -275,11 +275,10 @@ def fit_ldgs(problem, params, plan, state, start, *, n_passes, n_before, seed, n
         require_weights(None, problem.n_classes, *[problem.rows.shape[1]] * 2)
         state, change = having_seen(state, problem), Unchanged()
         steps = LDGSPlainSteps(problem, start, params, plan, n_passes, seed, n_threads)
-        alpha = RIDGE / len(steps.visited) if params.alpha == "auto" else params.alpha
+        alpha = steps.alpha
     else:
-        plan, state, steps, change, alpha = _prepare(
-            problem, params, plan, state, start, seed, n_threads
-        )
+        prepared = _prepare(problem, params, plan, state, start, n_passes, seed, n_threads)
+        plan, state, steps, change, alpha = prepared
     visited, kept = steps.visited, np.flatnonzero(problem.held_out)
     n_threshold, part_of_threshold = len(kept) or len(visited), 1.0
     if not problem.whole:  # the mean of the last samples
@@ -332,7 +331,7 @@ def fit_ldgs(problem, params, plan, state, start, *, n_passes, n_before, seed, n
     return LDGSOutcome(found, plan, state, alpha, curve, scores, n_scored, stop)
 
 
-def _prepare(problem, params, plan, state, start, seed, n_threads):
+def _prepare(problem, params, plan, state, start, n_passes, seed, n_threads):
     """Return plan, state, steps and alpha of a call, with the change of variables before alpha."""
     if problem.whole:
         state = having_seen(state, problem)
@@ -345,12 +344,6 @@ def _prepare(problem, params, plan, state, start, seed, n_threads):
         plan = plan._replace(learning_rate=rate_of(params, plan.form) * units.length)
     few = not problem.whole and seen.n_visits < BEGINNING
     change = Change(units if linear else None, hidden, seen.n_visits if few else None)
-    alpha, strengths = params.alpha, (0.0, 0.0)
-    if alpha == "auto":
-        alpha = 0.0 if hidden or units is None or not linear else PRIOR / n_seen
-        strengths = alpha, 0.0
-    else:
-        strengths = change.strengths(alpha)
     settings = settings_of(params, plan, problem, n_seen, seen)
     dim = plan.hidden_dim if hidden else n_features
     layout = ColumnLayout(dim, settings.n_chunks, params.similarity, settings.fit_intercept)
@@ -360,7 +353,15 @@ def _prepare(problem, params, plan, state, start, seed, n_threads):
     mean_weight = None
     if weight is not None and not problem.whole:
         mean_weight = seen.weight_of_visits / max(1, seen.n_visits)
-    inside = problem.in_units(change)
+    inside, alpha = problem.in_units(change), params.alpha
+    if alpha == "auto":
+        alpha = 0.0
+        if linear and not hidden and units is not None:
+            ridge = automatic_ridge(inside, params, PRIOR, n_passes, seed, n_threads)
+            alpha = ridge / n_seen
+        strengths = alpha, 0.0
+    else:
+        strengths = change.strengths(alpha)
     make = FeatureSteps if plan.form == "features" else LDGSSteps
     steps = make(
         inside.rows,

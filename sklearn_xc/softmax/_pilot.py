@@ -1,0 +1,204 @@
+"""The ridge and the rate of softmax models, found by short fits of some of the classes.
+
+How strong a ridge serves best depends on how clean labels are, how many rows classes have and how
+alike rows are: from a thousandth of the constant to ten times it, and no rule in these was right on
+eighteen sets. Fits of some classes with all their rows find it. Fewer rows of each class would want
+a weaker one, fewer classes want nearly the same. They are judged by the log-loss of rows held out.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..topk._feature_major import n_places, padded_intercept, untouched_zeros
+from ..training._schedules import share_of_rate
+from ..utils._random import stream
+from ..utils._rows import Rows
+from ._full_softmax import BATCH, BEYOND, INTERCEPT, RIDGE, ExactSteps, calmed_weights
+from ._probabilities import log_softmax
+
+# A fifth of the classes with their rows make fits of a twenty-fifth of the operations. Fewer than
+# three hundred, or all, are too unlike the whole; more than some thousand rows tell little more.
+SHARE, FEWEST_CLASSES, MOST_ROWS = 0.2, 300, 3000
+HELD_OUT, FEWEST_HELD_OUT = 0.2, 50
+MOST_PASSES = 10
+LOWEST, HIGHEST = -3.0, 1.0  # powers of ten of the constant
+LEAST_RATE, HALF_DECADE = 0.1, 10**0.5
+# Log-loss that another ridge must gain, and standard errors. Rows to come are less like those of
+# training than rows held out: digits, whose test rows are of other writers, lose by gains of 0.01.
+WORTH_MORE, CHANCE = 0.02, 2
+
+
+class Pilot(NamedTuple):
+    """Some classes with their rows, a part of which is held out.
+
+    Attributes
+    ----------
+    rows, held_out : Rows
+        Of length 1 about.
+    y, y_held_out : ndarray of int32
+    weight, weight_held_out : ndarray of float32, or None
+    n_classes, n_passes, batch_size : int
+    whole : bool
+        Whether these are all classes.
+    share : float
+        Of all rows of these classes, that are trained on. Of ten times the rows of cooking_fasttext
+        thirty times the ridge is best, of five times those of generated dense rows the same.
+    intercept : float
+        The constant feature of the intercepts; 0 without.
+    seed, n_threads : int
+    """
+
+    rows: Rows
+    held_out: Rows
+    y: np.ndarray
+    y_held_out: np.ndarray
+    weight: np.ndarray | None
+    weight_held_out: np.ndarray | None
+    n_classes: int
+    n_passes: int
+    batch_size: int
+    whole: bool
+    share: float
+    intercept: float
+    seed: int
+    n_threads: int
+
+    def losses(self, ridge, rate):
+        """Return the log-loss of each row held out after a fit, times its weight: float64."""
+        W = untouched_zeros((self.rows.shape[1], n_places(self.n_classes)))
+        b = padded_intercept(np.zeros(self.n_classes), BEYOND)
+        samples, squares = np.arange(len(self.y)), self.rows.squared_norms()
+        if self.weight is not None:
+            squares *= self.weight
+        steps = ExactSteps(
+            self.rows,
+            self.y,
+            self.weight,
+            W,
+            b,
+            samples,
+            alpha=np.sqrt(self.share) * ridge,
+            intercept=self.intercept,
+            adaptive=False,
+            n_threads=self.n_threads,
+        )
+        for number in range(self.n_passes):
+            order = stream(self.seed, "pass", number).permutation(samples).astype(np.int32)
+            now = rate * float(share_of_rate("linear", number + 0.5, self.n_passes))
+            seed = int(stream(self.seed, "rounding", number).integers(2**63))
+            steps.epoch(
+                order, self.batch_size, now, seed, calmed_weights(self.weight, squares, now)
+            )
+        steps.finish()
+        scores = self.held_out.matrix() @ W[:, : self.n_classes] + b[: self.n_classes]
+        own = np.arange(len(self.y_held_out)), self.y_held_out
+        losses = -log_softmax(np.ascontiguousarray(scores, dtype=np.float32))[own]
+        if self.weight_held_out is not None:
+            losses = losses * (self.weight_held_out / self.weight_held_out.mean())
+        return np.nan_to_num(losses, nan=1e30, posinf=1e30)
+
+
+def pilot_of(
+    rows,
+    y,
+    sample_weight,
+    samples,
+    n_passes,
+    seed,
+    *,
+    fit_intercept,
+    batch_size=BATCH,
+    n_texts=0,
+    n_threads=1,
+):
+    """Return the Pilot of a fit, None where too few rows could be held out.
+
+    Parameters
+    ----------
+    rows : Rows
+        In the coordinates of the steps, where they have length 1 about.
+    y : ndarray of int (n_samples,)
+    sample_weight : ndarray of float32 (n_samples,), or None
+    samples : ndarray of int
+        Those that the fit visits.
+    n_passes : int
+        Of the fit.
+    seed : int
+    fit_intercept : bool
+    batch_size : int, default=BATCH
+    n_texts : int, default=0
+        How many of the last rows are texts of labels, which are not held out.
+    n_threads : int, default=1
+        Never changes the result.
+    """
+    rng = stream(seed, "pilot")
+    classes = rng.permutation(np.unique(y[samples]))
+    n_classes, share = len(classes), min(SHARE, MOST_ROWS / max(len(samples), 1))
+    classes = np.sort(classes[: max(FEWEST_CLASSES, int(share * n_classes))])
+    of_them = samples[np.isin(y[samples], classes)]
+    chosen = rng.permutation(of_them)[:MOST_ROWS]
+    codes = np.searchsorted(classes, y[chosen]).astype(np.int32)
+    first = np.unique(codes, return_index=True)[1]  # every class keeps a row
+    free = np.setdiff1d(np.flatnonzero(chosen < len(y) - n_texts), first)
+    held_out = np.sort(rng.permutation(free)[: int(HELD_OUT * len(chosen))])
+    if len(held_out) < FEWEST_HELD_OUT:
+        return None
+    parts = np.setdiff1d(np.arange(len(chosen)), held_out), held_out
+    weights = [None if sample_weight is None else sample_weight[chosen[p]] for p in parts]
+    return Pilot(
+        *(rows.take(chosen[p]) for p in parts),
+        *(codes[p] for p in parts),
+        *weights,
+        n_classes=len(classes),
+        n_passes=min(n_passes, MOST_PASSES),
+        batch_size=batch_size,
+        whole=len(classes) == n_classes,
+        share=len(parts[0]) / len(of_them),
+        intercept=INTERCEPT if fit_intercept else 0.0,
+        seed=seed,
+        n_threads=n_threads,
+    )
+
+
+def ridge_by(pilot, rate, usual=RIDGE):
+    """Return the ridge for rows of length 1 that serves a Pilot best at this rate.
+
+    From the usual one on, which is also that of None, it goes down or up a decade at a time for as
+    long as that gains more than chance, and comes back half a decade if that loses no more.
+    """
+    if pilot is None:
+        return usual
+    tried = {}
+
+    def losses(power):
+        if power not in tried:
+            tried[power] = pilot.losses(usual * 10**power, rate)
+        return tried[power]
+
+    power = 0.0
+    for step in (-1.0, 1.0):
+        while LOWEST <= power + step <= HIGHEST and gains(losses(power + step), losses(power)):
+            power += step
+    half = power - np.sign(power) / 2
+    return usual * 10 ** (power if gains(losses(power), losses(half)) else half)
+
+
+def rate_by(pilot, ridge, rate):
+    """Return the rate, or lower ones by half decades for as long as these gain more than chance.
+
+    Fits of fewer rows make fewer steps, which asks for higher rates: these are not looked at, and
+    lower ones only where all classes are there.
+    """
+    if pilot is None or not pilot.whole:
+        return rate
+    before, lower = pilot.losses(ridge, rate), rate / HALF_DECADE
+    while lower > LEAST_RATE and gains(found := pilot.losses(ridge, lower), before):
+        before, rate, lower = found, lower, lower / HALF_DECADE
+    return rate
+
+
+def gains(losses, before):
+    """Return whether losses of the same rows are less than those before, by more than chance."""
+    gain = before - losses
+    return gain.mean() > max(WORTH_MORE, CHANCE * gain.std() / np.sqrt(len(gain)))
