@@ -9,5 +9,4 @@ FROM python:3.12-slim
 RUN apt-get update && apt-get install --yes --no-install-recommends libgomp1 && rm -rf /var/lib/apt/lists/*
 COPY --from=build /wheels /wheels
 RUN pip install --no-cache-dir "$(ls /wheels/*.whl)[serve]"
-COPY examples/programs/serve.py /serve.py
-ENTRYPOINT ["python", "/serve.py", "--host", "0.0.0.0"]
+ENTRYPOINT ["sklearn-xc", "serve", "--host", "0.0.0.0"]

@@ -73,7 +73,7 @@ FIGURES = [
     readme("omikuji, another tree", "lemmas", "omikuji"),
     (
         README,
-        "Rows of 1,150 words with 30,938 labels take {} s and {} MB where PECOS's tree takes {} "
+        "Samples of 1,150 words with 30,938 labels take {} s and {} MB where PECOS's tree takes {} "
         "and {}.",
         lambda k: [
             significant(value, 2)

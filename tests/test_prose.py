@@ -34,6 +34,7 @@ HABITS_OF_USERS = {
     r"\banew\b": "again",
     r"\b(is|are|was) told\b": "gets, or a message says",
     r"\bso many\b": "the number",
+    r"\b(test|training|held-out|new|few|many|hundred|thousand|[\d,]+) rows\b": "samples",
 }
 
 

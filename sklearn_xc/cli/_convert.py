@@ -63,6 +63,8 @@ def run(options):
         inner = find_inner(model, "predict_topk")
         X, names = inner.transform([row.text for row in rows]), inner.estimator.classes_.tolist()
         Y = indicator_of([row.labels for row in rows], names)
+        if lost := sum(len(row.labels) for row in rows) - Y.nnz:
+            say(f"note: {lost:,} labels that the model does not know are left out")
     write_numbers(options.output, options.to, X, Y, names)
     say("{}: {:,} samples, {:,} features, {:,} labels".format(options.output, *X.shape, Y.shape[1]))
 

@@ -43,7 +43,7 @@ OPTIONS = {
     **OUTPUT,
     **COLUMNS,
     "--method": {"choices": METHODS, "help": "default: ppdsparse; with --label-texts stack"},
-    "--probabilities": {"choices": CALIBRATIONS, "default": "isotonic", "help": "one more fit"},
+    "--probabilities": {"choices": CALIBRATIONS, "default": "isotonic", "help": "of answers"},
     "--held-out": {"type": float, "default": 0.1, "metavar": "SHARE", "help": "to measure, or 0"},
     "--set": {**SEVERAL, "metavar": "NAME=VALUE", "help": "a parameter of the method"},
     "--label-texts": {"metavar": "FILE", "help": "a table with the columns label and text"},

@@ -21,10 +21,10 @@ from ._by_response import RESPONSES, BaseThresholdWrapper
 
 @savable
 class TopKAbstainClassifier(BaseThresholdWrapper):
-    """Answer with the best class of a row, or abstain where the model is not sure enough.
+    """Answer with the best class of a sample, or abstain where the model is not sure enough.
 
-    For one class a sample: "accept these by themselves, and leave the rest to a person". A row is
-    answered if the probability, or score, of its best class reaches a threshold, which is chosen
+    For one class a sample: "accept these by themselves, and leave the rest to a person". A sample
+    is answered if the probability, or score, of its best class reaches a threshold, which is chosen
     on samples that were held out: the lowest with which the answers are right as often as asked
     for. All thresholds are looked at, not a grid.
 
@@ -33,12 +33,12 @@ class TopKAbstainClassifier(BaseThresholdWrapper):
     estimator : estimator, default=None
         A classifier that :func:`sklearn_xc.predict_topk` accepts, such as a Pipeline that ends in
         one. In a :class:`~sklearn.frozen.FrozenEstimator` it stays as it is. None is
-        ``PPDSparseClassifier(random_state=0)``. A :class:`TopKCalibratedClassifier` puts rows into
-        a better order, as its probability looks at the lead over the second class as well.
+        ``PPDSparseClassifier(random_state=0)``. A :class:`TopKCalibratedClassifier` puts samples
+        into a better order, as its probability looks at the lead over the second class as well.
     criterion : {"accuracy", "coverage"}, default="accuracy"
-        What `target` is of: the accuracy of the answers, or the share of rows that are answered.
+        What `target` is of: the accuracy of the answers, or the share of samples that are answered.
     target : float, default=0.9
-        With "accuracy" the least share of right answers, with "coverage" the least share of rows
+        With "accuracy" the least share of right answers, with "coverage" the least share of samples
         that are answered, both among the samples held out.
     abstain_label : str, number or None, default=None
         What `predict` returns where it abstains, no class itself. None is -1 for classes that are
@@ -52,7 +52,7 @@ class TopKAbstainClassifier(BaseThresholdWrapper):
         :class:`~sklearn_xc.model_selection.RareLabelKFold`, a float up to 0.5 the share of one
         part that is held out once. With "prefit" the estimator is fitted already, and all samples
         of `fit`, which it should not have seen, choose the threshold; labels that it does not know
-        are then rows to abstain from.
+        are then samples to abstain from.
     n_jobs : int or None, default=None
         Folds that are fitted at once, as in joblib.
 
@@ -61,14 +61,14 @@ class TopKAbstainClassifier(BaseThresholdWrapper):
     estimator_ : estimator
         The fitted one that predicts.
     best_threshold_ : float
-        Rows are answered whose best probability or score is at least as high; infinite where no
+        Samples are answered whose best probability or score is at least as high; infinite where no
         threshold was good enough.
     response_method_ : {"predict_proba", "decision_function"}
         What `best_threshold_` is compared with.
     abstain_label_ : object
         The label that says that there is no answer.
     accuracy_, coverage_ : float
-        Share of right answers, and of rows answered, on the samples held out. The first is
+        Share of right answers, and of samples answered, on the samples held out. The first is
         somewhat optimistic, as the threshold was chosen for it.
     classes_ : ndarray, shape (n_classes,)
     n_features_in_ : int
@@ -79,7 +79,7 @@ class TopKAbstainClassifier(BaseThresholdWrapper):
     See Also
     --------
     TopKThresholdClassifier : Sets of labels by thresholds.
-    sklearn_xc.metrics.coverage_curve : Accuracy by the share of rows answered.
+    sklearn_xc.metrics.coverage_curve : Accuracy by the share of samples answered.
 
     References
     ----------
@@ -163,7 +163,7 @@ class TopKAbstainClassifier(BaseThresholdWrapper):
         Warns
         -----
         UserWarning
-            If no threshold reaches the accuracy asked for: no row is answered then.
+            If no threshold reaches the accuracy asked for: no sample is answered then.
         """
         given = X, y, sample_weight
         with all_or_nothing(self):
@@ -245,7 +245,7 @@ class TopKAbstainClassifier(BaseThresholdWrapper):
         Returns
         -------
         y : ndarray of shape (n_samples,)
-            `abstain_label_` for the other rows; of the dtype of the classes where that can hold
+            `abstain_label_` for the other samples; of the dtype of the classes where that can hold
             it, otherwise objects.
         """
         check_is_fitted(self)

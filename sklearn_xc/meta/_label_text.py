@@ -28,28 +28,28 @@ class LabelTextClassifier(
 ):
     """Text in, names out: a classifier that reads what labels are called.
 
-    Names, synonyms and descriptions of labels go through the vectorizer of the rows, and on to the
-    classifier as its `label_features`. Labels that no row has are found by their texts. A Pipeline
-    cannot do it: it does not transform arguments of `fit` by steps that it fits.
+    Names, synonyms and descriptions of labels go through the vectorizer of the samples, and on to
+    the classifier as its `label_features`. Labels that no sample has are found by their texts. A
+    Pipeline cannot do it: it does not transform arguments of `fit` by steps that it fits.
 
     Parameters
     ----------
     classifier : estimator, default=None
         A classifier whose `fit` takes `label_features`; None is
-        ``TopKStackingClassifier(random_state=0)``, the most precise. It holds out rows and fits
+        ``TopKStackingClassifier(random_state=0)``, the most precise. It holds out samples and fits
         each of its parts twice: ``PPDSparseClassifier(random_state=0)`` takes a fifth to two
-        fifths of the time, :class:`TopKNeighborsClassifier` can take in rows and labels later.
+        fifths of the time, :class:`TopKNeighborsClassifier` can take in samples and labels later.
     vectorizer : transformer, default=None
-        From texts to rows of numbers; None is ``TfidfVectorizer(sublinear_tf=True,
-        dtype=np.float32)``. It learns the words of rows and label texts, so that a name whose
-        word no row has is known. The idf of a
+        From texts to samples of numbers; None is ``TfidfVectorizer(sublinear_tf=True,
+        dtype=np.float32)``. It learns the words of samples and label texts, so that a name whose
+        word no sample has is known. The idf of a
         :class:`~sklearn.feature_extraction.text.TfidfVectorizer`, alone or in a
-        :class:`~sklearn.pipeline.FeatureUnion`, is of the rows only, since texts are short and
+        :class:`~sklearn.pipeline.FeatureUnion`, is of the samples only, since texts are short and
         would make the words of names look frequent [1]_; other vectorizers are fitted on both.
     label_texts : dict, Series or DataFrame, default=None
         From label to its text, or a list of texts such as synonyms. Of a DataFrame, the index
         holds labels and each column texts. None or NaN is no text. Its labels are labels of the
-        model, with rows or without.
+        model, with samples or without.
 
     Attributes
     ----------
@@ -114,13 +114,13 @@ class LabelTextClassifier(
     # ------------------------------------------------------------------------------- fitting
 
     def fit(self, X, y, sample_weight=None, **fit_params):
-        """Fit the vectorizer on rows and label texts, and the classifier on both.
+        """Fit the vectorizer on samples and label texts, and the classifier on both.
 
         Parameters
         ----------
         X : sequence of str
         y : array-like of shape (n_samples,), list of lists of labels, or indicator
-            One label a row; the labels of each row; or an indicator of shape (n_samples,
+            One label a sample; the labels of each sample; or an indicator of shape (n_samples,
             n_classes), whose columns have the names of a DataFrame, of the classifier's
             `label_names`, or their numbers.
         sample_weight : array-like of shape (n_samples,), default=None

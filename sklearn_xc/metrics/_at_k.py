@@ -10,18 +10,18 @@ from ._top_columns import top_columns
 
 
 def precision_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
-    r"""Return the share of true labels among the k best predictions, averaged over the rows.
+    r"""Return the share of true labels among the k best predictions, averaged over the samples.
 
     .. math:: P@k = \frac{1}{n} \sum_i \frac{|T_i^k \cap Y_i|}{k}
 
-    with :math:`Y_i` the true labels of row i and :math:`T_i^k` its k best predictions. A row with
-    fewer than k true labels can not reach 1; a row without true labels counts as zero.
+    with :math:`Y_i` the true labels of sample i and :math:`T_i^k` its k best predictions. A sample
+    with fewer than k true labels can not reach 1; a sample without true labels counts as zero.
 
     Parameters
     ----------
     y_true : array-like of shape (n,), or array-like or sparse matrix of shape (n, K)
-        Class labels, an indicator of zeros and ones, or a list of labels for each row. Labels that
-        are not among the classes count as true and are not found.
+        Class labels, an indicator of zeros and ones, or a list of labels for each sample. Labels
+        that are not among the classes count as true and are not found.
     y_pred : array-like of shape (n, m) with m >= k, or array-like or sparse matrix of shape (n, K)
         Top-k labels, best first; or scores (floats, or a sparse matrix). See `sklearn_xc.metrics`.
     k : int, default=5
@@ -30,7 +30,7 @@ def precision_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
     classes : array-like of shape (K,) or estimator, default=None
         Names of the columns, or the estimator that has them; required for 1-D y_true with scores.
     sample_weight : array-like of shape (n,), default=None
-        Weights of the rows in the average.
+        Weights of the samples in the average.
 
     Returns
     -------
@@ -62,19 +62,19 @@ def precision_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
 
 
 def recall_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
-    r"""Return the share of a row's true labels found among the k best predictions, averaged over
-    the rows.
+    r"""Return the share of a sample's true labels found among the k best predictions, averaged over
+    the samples.
 
     .. math:: R@k = \frac{1}{|\{i: Y_i \ne \emptyset\}|} \sum_{i: Y_i \ne \emptyset}
               \frac{|T_i^k \cap Y_i|}{|Y_i|}
 
-    Rows without true labels are left out, as there is nothing to find; 0 if no row has any.
+    Samples without true labels are left out, as there is nothing to find; 0 if no sample has any.
 
     Parameters
     ----------
     y_true : array-like of shape (n,), or array-like or sparse matrix of shape (n, K)
-        Class labels, an indicator of zeros and ones, or a list of labels for each row. Labels that
-        are not among the classes count as true and are not found.
+        Class labels, an indicator of zeros and ones, or a list of labels for each sample. Labels
+        that are not among the classes count as true and are not found.
     y_pred : array-like of shape (n, m) with m >= k, or array-like or sparse matrix of shape (n, K)
         Top-k labels, best first; or scores (floats, or a sparse matrix). See `sklearn_xc.metrics`.
     k : int, default=5
@@ -82,7 +82,7 @@ def recall_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
     classes : array-like of shape (K,) or estimator, default=None
         Names of the columns, or the estimator that has them; required for 1-D y_true with scores.
     sample_weight : array-like of shape (n,), default=None
-        Weights of the rows in the average.
+        Weights of the samples in the average.
 
     Returns
     -------
@@ -110,20 +110,20 @@ def recall_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
 
 def ndcg_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
     r"""Return the normalised discounted cumulative gain of the k best predictions, averaged over
-    the rows.
+    the samples.
 
     .. math:: nDCG@k = \frac{1}{n} \sum_i
               \frac{\sum_{r=1}^{k} [t_{ir} \in Y_i] / \log_2(r + 1)}
                     {\sum_{r=1}^{\min(k, |Y_i|)} 1 / \log_2(r + 1)}
 
     with :math:`t_{ir}` the label predicted at rank r. The denominator is the gain of the best
-    ranking, so every row with a true label can reach 1; a row without counts as zero.
+    ranking, so every sample with a true label can reach 1; a sample without counts as zero.
 
     Parameters
     ----------
     y_true : array-like of shape (n,), or array-like or sparse matrix of shape (n, K)
-        Class labels, an indicator of zeros and ones, or a list of labels for each row. Labels that
-        are not among the classes count as true and are not found.
+        Class labels, an indicator of zeros and ones, or a list of labels for each sample. Labels
+        that are not among the classes count as true and are not found.
     y_pred : array-like of shape (n, m) with m >= k, or array-like or sparse matrix of shape (n, K)
         Top-k labels, best first; or scores (floats, or a sparse matrix). See `sklearn_xc.metrics`.
     k : int, default=5
@@ -131,7 +131,7 @@ def ndcg_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
     classes : array-like of shape (K,) or estimator, default=None
         Names of the columns, or the estimator that has them; required for 1-D y_true with scores.
     sample_weight : array-like of shape (n,), default=None
-        Weights of the rows in the average.
+        Weights of the samples in the average.
 
     Returns
     -------
@@ -165,15 +165,15 @@ def psprecision_at_k(y_true, y_pred, k=5, *, propensities, classes=None, sample_
                            {\sum_i \max_{T \subseteq Y_i, |T| \le k} \sum_{l \in T} 1 / p_l}
 
     with :math:`p_l` the propensity of label l, the probability that it is recorded where it is
-    true. Both sums run over all rows before the division, as in the scripts of the extreme
-    classification repository [2]_; a row without true labels adds nothing to either. 0 if no row
-    has a true label.
+    true. Both sums run over all samples before the division, as in the scripts of the extreme
+    classification repository [2]_; a sample without true labels adds nothing to either. 0 if no
+    sample has a true label.
 
     Parameters
     ----------
     y_true : array-like of shape (n,), or array-like or sparse matrix of shape (n, K)
-        Class labels, an indicator of zeros and ones, or a list of labels for each row. Labels that
-        are not among the classes count as true and are not found.
+        Class labels, an indicator of zeros and ones, or a list of labels for each sample. Labels
+        that are not among the classes count as true and are not found.
     y_pred : array-like of shape (n, m) with m >= k, or array-like or sparse matrix of shape (n, K)
         Top-k labels, best first; or scores (floats, or a sparse matrix). See `sklearn_xc.metrics`.
     k : int, default=5
@@ -183,7 +183,7 @@ def psprecision_at_k(y_true, y_pred, k=5, *, propensities, classes=None, sample_
     classes : array-like of shape (K,), default=None
         Names of the columns and of the propensities; required for 1-D y_true.
     sample_weight : array-like of shape (n,), default=None
-        Weights of the rows in both sums.
+        Weights of the samples in both sums.
 
     Returns
     -------
@@ -219,17 +219,17 @@ def psndcg_at_k(y_true, y_pred, k=5, *, propensities, classes=None, sample_weigh
     .. math:: PSnDCG@k = \frac{\sum_i \sum_{r=1}^{k} [t_{ir} \in Y_i] / (p_{t_{ir}} \log_2(r+1))}
                               {\sum_i \sum_{r=1}^{\min(k, |Y_i|)} 1 / (p_{b_{ir}} \log_2(r+1))}
 
-    with :math:`b_{i1}, b_{i2}, \ldots` the true labels of row i by rising propensity: the best
-    ranking. Both sums run over all rows before the division, as in [1]_ and in the scripts of the
-    extreme classification repository [2]_. (Some other code first divides every row by its
-    unweighted ideal gain, which gives rows with few labels more weight.) A row without true labels
-    adds nothing to either sum; 0 if no row has a true label.
+    with :math:`b_{i1}, b_{i2}, \ldots` the true labels of sample i by rising propensity: the best
+    ranking. Both sums run over all samples before the division, as in [1]_ and in the scripts of
+    the extreme classification repository [2]_. (Some other code first divides every sample by its
+    unweighted ideal gain, which gives samples with few labels more weight.) A sample without true
+    labels adds nothing to either sum; 0 if no sample has a true label.
 
     Parameters
     ----------
     y_true : array-like of shape (n,), or array-like or sparse matrix of shape (n, K)
-        Class labels, an indicator of zeros and ones, or a list of labels for each row. Labels that
-        are not among the classes count as true and are not found.
+        Class labels, an indicator of zeros and ones, or a list of labels for each sample. Labels
+        that are not among the classes count as true and are not found.
     y_pred : array-like of shape (n, m) with m >= k, or array-like or sparse matrix of shape (n, K)
         Top-k labels, best first; or scores (floats, or a sparse matrix). See `sklearn_xc.metrics`.
     k : int, default=5
@@ -239,7 +239,7 @@ def psndcg_at_k(y_true, y_pred, k=5, *, propensities, classes=None, sample_weigh
     classes : array-like of shape (K,), default=None
         Names of the columns and of the propensities; required for 1-D y_true.
     sample_weight : array-like of shape (n,), default=None
-        Weights of the rows in both sums.
+        Weights of the samples in both sums.
 
     Returns
     -------
@@ -271,18 +271,18 @@ def psndcg_at_k(y_true, y_pred, k=5, *, propensities, classes=None, sample_weigh
 
 
 def top_k_accuracy(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
-    r"""Return the share of rows with a true label among the k best predictions.
+    r"""Return the share of samples with a true label among the k best predictions.
 
     .. math:: \frac{1}{n} \sum_i [T_i^k \cap Y_i \ne \emptyset]
 
-    With one true label a row this is the usual top-k accuracy, and recall at k. A row without true
-    labels counts as a miss.
+    With one true label a sample this is the usual top-k accuracy, and recall at k. A sample without
+    true labels counts as a miss.
 
     Parameters
     ----------
     y_true : array-like of shape (n,), or array-like or sparse matrix of shape (n, K)
-        Class labels, an indicator of zeros and ones, or a list of labels for each row. Labels that
-        are not among the classes count as true and are not found.
+        Class labels, an indicator of zeros and ones, or a list of labels for each sample. Labels
+        that are not among the classes count as true and are not found.
     y_pred : array-like of shape (n, m) with m >= k, or array-like or sparse matrix of shape (n, K)
         Top-k labels, best first; or scores (floats, or a sparse matrix). See `sklearn_xc.metrics`.
     k : int, default=5
@@ -290,7 +290,7 @@ def top_k_accuracy(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
     classes : array-like of shape (K,) or estimator, default=None
         Names of the columns, or the estimator that has them; required for 1-D y_true with scores.
     sample_weight : array-like of shape (n,), default=None
-        Weights of the rows in the average.
+        Weights of the samples in the average.
 
     Returns
     -------

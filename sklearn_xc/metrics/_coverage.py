@@ -6,10 +6,10 @@ from ._ranking import rank
 
 
 def coverage_curve(y_true, y_pred, y_score, *, classes=None, sample_weight=None):
-    """Return accuracy of the surest answers, by the share of rows that they are.
+    """Return accuracy of the surest answers, by the share of samples that they are.
 
-    Rows are answered by falling score of their best label, those with equal scores at once. Where
-    the accuracy falls slowly, a model knows what it does not know; the curve of selective
+    Samples are answered by falling score of their best label, those with equal scores at once.
+    Where the accuracy falls slowly, a model knows what it does not know; the curve of selective
     classification [1]_.
 
     Parameters
@@ -17,19 +17,19 @@ def coverage_curve(y_true, y_pred, y_score, *, classes=None, sample_weight=None)
     y_true : array-like of shape (n,), or array-like or sparse matrix of shape (n, K)
         Class labels, or an indicator of zeros and ones: an answer is right if it is among them.
     y_pred : array-like of shape (n, m)
-        The labels predicted for each row, best first, as ``predict_topk`` returns them; only the
+        The labels predicted for each sample, best first, as ``predict_topk`` returns them; only the
         first column is looked at. Also of shape (n,).
     y_score : array-like of shape (n, m)
         Their scores, or probabilities. Also of shape (n,).
     classes : array-like of shape (K,), default=None
         Names of the columns of an indicator.
     sample_weight : array-like of shape (n,), default=None
-        Weights of the rows.
+        Weights of the samples.
 
     Returns
     -------
     coverage : ndarray of float64, shape (n_thresholds,)
-        Share of the rows with a score of at least each threshold, rising to 1.
+        Share of the samples with a score of at least each threshold, rising to 1.
     accuracy : ndarray of float64, shape (n_thresholds,)
         Share of the right ones among them.
     thresholds : ndarray of float64, shape (n_thresholds,)
@@ -38,7 +38,7 @@ def coverage_curve(y_true, y_pred, y_score, *, classes=None, sample_weight=None)
     Raises
     ------
     ValueError
-        If the shapes do not fit together, a score is not finite, or no row has a weight.
+        If the shapes do not fit together, a score is not finite, or no sample has a weight.
 
     References
     ----------

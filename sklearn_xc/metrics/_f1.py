@@ -36,7 +36,7 @@ def macro_f1(y_true, y_pred, *, classes=None, sample_weight=None, zero_division=
         have further columns; `y_true` may be lists of labels. True labels that are not among the
         classes count as missed, together as one label more.
     sample_weight : array-like of shape (n,), default=None
-        Weights of the rows.
+        Weights of the samples.
     zero_division : {0.0, 1.0, nan}, default=0.0
         F1 of a label that neither occurs nor is predicted; nan leaves such labels out. The default
         is scikit-learn's.
@@ -70,7 +70,7 @@ def macro_f1(y_true, y_pred, *, classes=None, sample_weight=None, zero_division=
 
 
 def micro_f1(y_true, y_pred, *, classes=None, sample_weight=None, zero_division=0.0):
-    r"""Return the F1 of all pairs of row and label taken together.
+    r"""Return the F1 of all pairs of sample and label taken together.
 
     .. math:: \frac{2 \sum_l tp_l}{\sum_l (2\,tp_l + fp_l + fn_l)}
 
@@ -84,7 +84,7 @@ def micro_f1(y_true, y_pred, *, classes=None, sample_weight=None, zero_division=
     classes : array-like of shape (K,) or fitted estimator, default=None
         As in `macro_f1`; each true label that is not among the classes counts as missed.
     sample_weight : array-like of shape (n,), default=None
-        Weights of the rows.
+        Weights of the samples.
     zero_division : {0.0, 1.0, nan}, default=0.0
         The result if there is neither a true nor a predicted label. The default is scikit-learn's.
 
@@ -115,12 +115,13 @@ def micro_f1(y_true, y_pred, *, classes=None, sample_weight=None, zero_division=
 
 
 def example_f1(y_true, y_pred, *, classes=None, sample_weight=None, zero_division=0.0):
-    r"""Return the F1 of the set of labels of each row, averaged over the rows.
+    r"""Return the F1 of the set of labels of each sample, averaged over the samples.
 
     .. math:: \frac{1}{n} \sum_i \frac{2 |P_i \cap Y_i|}{|P_i| + |Y_i|}
 
-    Every row counts the same. The result is that of scikit-learn's ``f1_score(average="samples")``,
-    and what :class:`~sklearn_xc.TopKThresholdClassifier` maximises with ``metric="example_f1"``.
+    Every sample counts the same. The result is that of scikit-learn's
+    ``f1_score(average="samples")``, and what :class:`~sklearn_xc.TopKThresholdClassifier` maximises
+    with ``metric="example_f1"``.
 
     Parameters
     ----------
@@ -129,9 +130,9 @@ def example_f1(y_true, y_pred, *, classes=None, sample_weight=None, zero_divisio
     classes : array-like of shape (K,) or fitted estimator, default=None
         As in `macro_f1`; each true label that is not among the classes counts as missed.
     sample_weight : array-like of shape (n,), default=None
-        Weights of the rows.
+        Weights of the samples.
     zero_division : {0.0, 1.0, nan}, default=0.0
-        F1 of a row that has neither true nor predicted labels; nan leaves such rows out.
+        F1 of a sample that has neither true nor predicted labels; nan leaves such samples out.
 
     Returns
     -------

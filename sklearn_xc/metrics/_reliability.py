@@ -21,7 +21,7 @@ def reliability_curve(
 ):
     """Return the frequency of true labels among the k best predictions, by predicted probability.
 
-    The k best predictions of all rows are pooled and put into bins by their probability. Where
+    The k best predictions of all samples are pooled and put into bins by their probability. Where
     probabilities are calibrated, a share of about p of the predictions of probability p is true,
     and the curve is the diagonal. It is drawn as a reliability diagram [1]_.
 
@@ -30,13 +30,13 @@ def reliability_curve(
     y_true : array-like of shape (n,), or array-like or sparse matrix of shape (n, K)
         Class labels, or an indicator of zeros and ones.
     y_pred : array-like of shape (n, m), or array-like or sparse matrix of shape (n, K)
-        With `y_prob` the labels predicted for each row, best first, as ``predict_topk`` returns
+        With `y_prob` the labels predicted for each sample, best first, as ``predict_topk`` returns
         them. Without it the probabilities of all labels, or a sparse matrix that stores some:
         what is not stored was not predicted.
     y_prob : array-like of shape (n, m), default=None
         The probabilities of the labels in `y_pred`, from 0 to 1.
     k : int, default=5
-        Number of predictions of each row looked at; all of them where there are fewer.
+        Number of predictions of each sample looked at; all of them where there are fewer.
     n_bins : int, default=10
         Number of bins, at least 1.
     strategy : {"uniform", "quantile"}, default="uniform"
@@ -45,7 +45,7 @@ def reliability_curve(
         Names of the columns; required for 1-D y_true without `y_prob`. A matrix `y_pred` has none
         itself: without them the columns of a DataFrame `y_true` go by their places.
     sample_weight : array-like of shape (n,), default=None
-        Weights of the rows.
+        Weights of the samples.
 
     Returns
     -------
@@ -98,24 +98,25 @@ def expected_calibration_error(
     sample_weight=None,
 ):
     r"""Return the mean distance of probabilities from frequencies, over the k best predictions of
-    every row.
+    every sample.
 
     .. math:: ECE@k = \sum_b \frac{w_b}{\sum_c w_c} \left| \bar{p}_b - \bar{y}_b \right|
 
     with :math:`\bar{p}_b` the mean probability, :math:`\bar{y}_b` the share of true labels and
     :math:`w_b` the weight of the predictions in bin b of `reliability_curve` [1]_. For one label a
-    row and k = 1 this is the usual error of the confidence [2]_.
+    sample and k = 1 this is the usual error of the confidence [2]_.
 
     Parameters
     ----------
     y_true : array-like of shape (n,), or array-like or sparse matrix of shape (n, K)
         Class labels, or an indicator of zeros and ones.
     y_pred : array-like of shape (n, m), or array-like or sparse matrix of shape (n, K)
-        With `y_prob` the labels predicted for each row, best first; without it the probabilities.
+        With `y_prob` the labels predicted for each sample, best first; without it the
+        probabilities.
     y_prob : array-like of shape (n, m), default=None
         The probabilities of the labels in `y_pred`, from 0 to 1.
     k : int, default=5
-        Number of predictions of each row looked at; all of them where there are fewer.
+        Number of predictions of each sample looked at; all of them where there are fewer.
     n_bins : int, default=15
         Number of bins, as in [2]_. More bins show more of the error, and more chance.
     strategy : {"uniform", "quantile"}, default="uniform"
@@ -124,7 +125,7 @@ def expected_calibration_error(
         Names of the columns; required for 1-D y_true without `y_prob`. A matrix `y_pred` has none
         itself: without them the columns of a DataFrame `y_true` go by their places.
     sample_weight : array-like of shape (n,), default=None
-        Weights of the rows.
+        Weights of the samples.
 
     Returns
     -------

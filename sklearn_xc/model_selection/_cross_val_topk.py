@@ -37,12 +37,12 @@ class TopkPredictions(NamedTuple):
 
     @property
     def tested(self):
-        """Whether each row was tested, ndarray of bool (n_samples,)."""
+        """Whether each sample was tested, ndarray of bool (n_samples,)."""
         return (self.codes < len(self.classes)).any(axis=1)
 
     @property
     def labels(self):
-        """The labels of the rows that were tested, ndarray of shape (n_tested, k).
+        """The labels of the samples that were tested, ndarray of shape (n_tested, k).
 
         Raises
         ------
@@ -61,7 +61,7 @@ class TopkPredictions(NamedTuple):
 def cross_val_topk(
     estimator, X, y, *, k=None, cv=None, n_jobs=None, params=None, scores="decision", groups=None
 ):
-    """Return the k best labels of every row, predicted by a model that has not seen the row.
+    """Return the k best labels of every sample, predicted by a model that has not seen the sample.
 
     What :func:`sklearn.model_selection.cross_val_predict` is for arrays of shape (n, K), without
     ever building one. Calibration and thresholds are fitted on its result.
@@ -76,18 +76,18 @@ def cross_val_topk(
     k : int, default=None
         From 1 to the number of classes K of the whole y; by default the smaller of 5 and K.
     cv : int, splitter or iterable of (train, test), default=None
-        None is 5 and an integer n :class:`RareLabelKFold` with n splits, which never tests rows
-        that hold the only positive of a label. No row may be tested twice.
+        None is 5 and an integer n :class:`RareLabelKFold` with n splits, which never tests samples
+        that hold the only positive of a label. No sample may be tested twice.
     n_jobs : int or None, default=None
         Folds that are fitted at once, as in joblib.
     params : dict, default=None
         Arguments of the estimator's ``fit``, such as ``{"sample_weight": w}``; those with one
-        entry a row are split with X. With scikit-learn's metadata routing enabled they go to who
+        entry a sample are split with X. With scikit-learn's metadata routing enabled they go to who
         asked for them, the splitter included.
     scores : {"decision", "proba"}, default="decision"
         As of :func:`sklearn_xc.predict_topk`.
     groups : array-like of shape (n_samples,), default=None
-        Rows of one group are all trained on or all tested, by a splitter that does so
+        Samples of one group are all trained on or all tested, by a splitter that does so
         (:class:`sklearn.model_selection.GroupKFold`); others are refused.
 
     Returns
@@ -95,16 +95,16 @@ def cross_val_topk(
     predictions : named tuple ``(codes, scores, classes)``
         ``codes``, int32 of shape (n_samples, k): places in ``classes``, best first. ``scores``,
         float32 of the same shape. ``classes``, shape (n_classes,): the sorted labels of the whole
-        y, or the column names or numbers of an indicator. A row that is never tested has n_classes,
-        which is no place, and NaN throughout; so have the last places of a row whose fold was
-        trained on fewer than k classes. The attribute ``tested`` says which rows were tested,
-        ``labels`` has the labels of these. Metrics take the whole as ``y_pred``, and leave out rows
-        that were never tested.
+        y, or the column names or numbers of an indicator. A sample that is never tested has
+        n_classes, which is no place, and NaN throughout; so have the last places of a sample whose
+        fold was trained on fewer than k classes. The attribute ``tested`` says which samples were
+        tested, ``labels`` has the labels of these. Metrics take the whole as ``y_pred``, and leave
+        out samples that were never tested.
 
     Raises
     ------
     ValueError
-        If k is not an integer from 1 to K, `cv` tests a row twice, or `groups` is given and `cv`
+        If k is not an integer from 1 to K, `cv` tests a sample twice, or `groups` is given and `cv`
         takes no notice of it.
     TypeError
         If the estimator has no ``predict_topk``.
@@ -140,7 +140,7 @@ def out_of_fold_topk(
 ):
     """Predict out of fold as :func:`cross_val_topk`, with -1 where there is no label.
 
-    With `warns` of rows of the first fold that equal a training row, if these are many.
+    With `warns` of samples of the first fold that equal a training sample, if these are many.
     ``next_fit("fold")`` is an `InnerFit` to tell callbacks of the fit of a fold.
     """
     X, y = in_rows(X, y, names="Xy")
@@ -179,7 +179,7 @@ def out_of_fold_topk(
 
 
 def tested_once(folds, n_rows, name):
-    """Return the folds as a list; ValueError if they test a row twice."""
+    """Return the folds as a list; ValueError if they test a sample twice."""
     folds = list(folds)
     times = np.zeros(n_rows, dtype=np.int64)
     for _, test in folds:

@@ -21,7 +21,7 @@ from ._take_rows import take
 
 
 class _LabelKFold(BaseCrossValidator):
-    """Base of the two splitters: parameters, and test parts from a placement of the rows."""
+    """Base of the two splitters: parameters, and test parts from a placement of the samples."""
 
     def __init__(self, n_splits=5, *, shuffle=False, random_state=None, pin_singletons=True):
         if not isinstance(n_splits, Integral) or isinstance(n_splits, bool) or n_splits < 2:
@@ -48,7 +48,7 @@ class _LabelKFold(BaseCrossValidator):
         return self.n_splits
 
     def split(self, X, y, groups=None):
-        """Yield the row numbers of the training and test part of each split.
+        """Yield the sample numbers of the training and test part of each split.
 
         Parameters
         ----------
@@ -56,18 +56,18 @@ class _LabelKFold(BaseCrossValidator):
             Only its length is looked at.
         y : array-like of shape (n_samples,), or indicator (n_samples, n_classes), dense or sparse
         groups : None
-            Not for these splitters: they do not keep the rows of a group together.
+            Not for these splitters: they do not keep the samples of a group together.
 
         Yields
         ------
         train, test : ndarray of int
-            Ascending. Rows that are never tested are in every training part.
+            Ascending. Samples that are never tested are in every training part.
 
         Raises
         ------
         ValueError
-            If fewer rows can be tested than there are splits, for a parameter out of range, or if
-            groups are given.
+            If fewer samples can be tested than there are splits, for a parameter out of range, or
+            if groups are given.
         """
         if groups is not None:
             raise ValueError(
@@ -81,7 +81,7 @@ class _LabelKFold(BaseCrossValidator):
             yield np.flatnonzero(~test), np.flatnonzero(test)
 
     def withheld(self, X, y):
-        """Return the rows that are never tested.
+        """Return the samples that are never tested.
 
         Parameters
         ----------
@@ -92,7 +92,7 @@ class _LabelKFold(BaseCrossValidator):
         Returns
         -------
         rows : ndarray of int
-            Ascending; the rows that hold the only positive of a label. Their labels count in no
+            Ascending; the samples that hold the only positive of a label. Their labels count in no
             score, so that it tells how well known labels are found.
         """
         return np.flatnonzero(self._parts(X, y) == PINNED)
@@ -123,24 +123,24 @@ class _LabelKFold(BaseCrossValidator):
 class RareLabelKFold(_LabelKFold):
     """K folds that never leave a label out of training, for rare labels in any number.
 
-    Rows are sorted by their rarest label and dealt like cards, one row to each fold in turn; in
-    its hand, a row takes the fold that has fewest positives of its labels so far. Rows that would
-    leave a label out of training are then exchanged for others.
+    Samples are sorted by their rarest label and dealt like cards, one sample to each fold in turn;
+    in its hand, a sample takes the fold that has fewest positives of its labels so far. Samples
+    that would leave a label out of training are then exchanged for others.
 
     What holds, for any 1-D y and any indicator, dense or sparse:
 
     * every label with two positives or more has at least one in every training part;
-    * a row that holds the only positive of a label is never tested, so that every label is in
-      every training part (``pin_singletons=False`` tests these rows too);
-    * every other row is tested exactly once;
-    * the numbers of rows tested differ by at most one between folds;
-    * with 1-D y, the numbers of rows of a class differ by at most one between folds; with an
-      indicator, those of the rows that have a label as their rarest differ by at most two, unless
-      that would leave out a label.
+    * a sample that holds the only positive of a label is never tested, so that every label is in
+      every training part (``pin_singletons=False`` tests these samples too);
+    * every other sample is tested exactly once;
+    * the numbers of samples tested differ by at most one between folds;
+    * with 1-D y, the numbers of samples of a class differ by at most one between folds; with an
+      indicator, those of the samples that have a label as their rarest differ by at most two,
+      unless that would leave out a label.
 
-    Labels can make the first and the third impossible together: three rows of which every two
+    Labels can make the first and the third impossible together: three samples of which every two
     share a label of their own cannot be tested in two folds. Nor is it always found where it is
-    possible (that is a graph colouring). Then further rows are left untested, as few as were
+    possible (that is a graph colouring). Then further samples are left untested, as few as were
     found, or with ``pin_singletons=False`` labels are missing from training, and a warning says
     how many.
 
@@ -149,12 +149,12 @@ class RareLabelKFold(_LabelKFold):
     n_splits : int, default=5
         At least 2.
     shuffle : bool, default=False
-        Whether to shuffle the rows before; without it, the folds depend on the order of the rows
-        alone.
+        Whether to shuffle the samples before; without it, the folds depend on the order of the
+        samples alone.
     random_state : int, RandomState instance or None, default=None
         For the shuffle; refused without it.
     pin_singletons : bool, default=True
-        Whether rows that hold the only positive of a label are kept in all training parts and
+        Whether samples that hold the only positive of a label are kept in all training parts and
         never tested.
 
     Attributes
@@ -165,17 +165,18 @@ class RareLabelKFold(_LabelKFold):
     See Also
     --------
     IterativeStratifiedKFold : The frequent labels evenly as well.
-    sklearn.model_selection.StratifiedKFold : For classes that all have `n_splits` rows or more.
+    sklearn.model_selection.StratifiedKFold : For classes that all have `n_splits` samples or more.
 
     Notes
     -----
-    :func:`sklearn.model_selection.cross_val_predict` wants every row tested once and refuses a
-    splitter that pins rows ("cross_val_predict only works for partitions"): use
-    ``pin_singletons=False`` with it, knowing that the rows that hold the only positive of a label
-    get predictions of models that do not know it; or
-    :func:`~sklearn_xc.model_selection.cross_val_topk`, which marks the rows that are never tested.
-    Scores of :class:`~sklearn.model_selection.GridSearchCV` say nothing about pinned rows; a model
-    meets labels that rare in use, too, and cannot do well on those it has never seen.
+    :func:`sklearn.model_selection.cross_val_predict` wants every sample tested once and refuses a
+    splitter that pins samples ("cross_val_predict only works for partitions"): use
+    ``pin_singletons=False`` with it, knowing that the samples that hold the only positive of a
+    label get predictions of models that do not know it; or
+    :func:`~sklearn_xc.model_selection.cross_val_topk`, which marks the samples that are never
+    tested. Scores of :class:`~sklearn.model_selection.GridSearchCV` say nothing about pinned
+    samples; a model meets labels that rare in use, too, and cannot do well on those it has never
+    seen.
 
     Takes time O(nnz(y) * n_splits) and K * n_splits * 4 bytes.
 
@@ -197,10 +198,10 @@ class RareLabelKFold(_LabelKFold):
 class IterativeStratifiedKFold(_LabelKFold):
     """K folds by iterative stratification: every label in its share, the rarest first.
 
-    The label with the fewest rows not yet placed comes next; each of these rows goes to the fold
-    that lacks most positives of this label, then to the one that lacks most rows, then to one at
-    random. Beyond the paper, a fold that has its rows takes no more, a fold does not take
-    the last row of a label of which it has all others, and a single positive may be pinned.
+    The label with the fewest samples not yet placed comes next; each of these samples goes to the
+    fold that lacks most positives of this label, then to the one that lacks most samples, then to
+    one at random. Beyond the paper, a fold that has its samples takes no more, a fold does not take
+    the last sample of a label of which it has all others, and a single positive may be pinned.
 
     What :class:`RareLabelKFold` guarantees holds here too, but for its last point: the positives
     of a label differ between folds by as little as the method reaches, most often by at most one.
@@ -210,12 +211,12 @@ class IterativeStratifiedKFold(_LabelKFold):
     n_splits : int, default=5
         At least 2.
     shuffle : bool, default=False
-        Whether to shuffle the rows before, and to draw anew among folds that lack the same. Without
-        it, the folds depend on the order of the rows alone.
+        Whether to shuffle the samples before, and to draw anew among folds that lack the same.
+        Without it, the folds depend on the order of the samples alone.
     random_state : int, RandomState instance or None, default=None
         For the shuffle; refused without it.
     pin_singletons : bool, default=True
-        Whether rows that hold the only positive of a label are kept in all training parts and
+        Whether samples that hold the only positive of a label are kept in all training parts and
         never tested. See :class:`RareLabelKFold` on what this means for ``cross_val_predict``.
 
     Attributes
@@ -261,56 +262,58 @@ def train_test_split(
     pin_singletons=True,
     return_withheld=False,
 ):
-    """Split rows into one training and one test part, stratified by labels however rare.
+    """Split samples into one training and one test part, stratified by labels however rare.
 
     The twin of scikit-learn's function by iterative stratification: every label that has a
     positive has one in the training part, and otherwise its share of both parts as nearly as it
     goes. With ``pin_singletons=False`` this holds for labels with two positives or more.
 
-    A score on the test part therefore tells how well labels are found that training knows. Rows to
-    come have others too: with many labels of one row a split at random, as scikit-learn makes it,
-    measures up to nine points less. The user guide has what each way measures on six data sets.
+    A score on the test part therefore tells how well labels are found that training knows. Samples
+    to come have others too: with many labels of one sample a split at random, as scikit-learn makes
+    it, measures up to nine points less. The user guide has what each way measures on six data sets.
 
     Parameters
     ----------
     *arrays : sequence of array-likes, sparse matrices, DataFrames or lists
         At least one, of the same length; the last is y, unless `stratify` is given.
     test_size : float or int, default=None
-        Share or number of rows to test; a share is rounded up. What `train_size` leaves, or 0.25.
+        Share or number of samples to test; a share is rounded up. What `train_size` leaves, or
+        0.25.
     train_size : float or int, default=None
-        Share or number of rows to train on; a share is rounded down. The two parts together have
-        all rows: with both sizes given, they must add up.
+        Share or number of samples to train on; a share is rounded down. The two parts together have
+        all samples: with both sizes given, they must add up.
     random_state : int, RandomState instance or None, default=None
         For the shuffle; refused without it.
     shuffle : bool, default=True
-        Whether to draw at random, and to give the rows back in random order. Without it, both
-        parts are in the order of the rows.
+        Whether to draw at random, and to give the samples back in random order. Without it, both
+        parts are in the order of the samples.
     stratify : array-like or sparse, shape (n_samples,) or (n_samples, n_classes), default=None
         Labels to look at, 1-D or an indicator; by default the last of the arrays.
     pin_singletons : bool, default=True
-        Whether rows that hold the only positive of a label are always trained on.
+        Whether samples that hold the only positive of a label are always trained on.
     return_withheld : bool, default=False
-        Whether to return as well which rows could not be tested.
+        Whether to return as well which samples could not be tested.
 
     Returns
     -------
     parts : list
         ``train, test`` of the first array, then of the second, and so on. With `return_withheld`
-        the numbers of the rows that hold the only positive of a label and are trained on for
+        the numbers of the samples that hold the only positive of a label and are trained on for
         that reason, ascending, come last.
 
     Raises
     ------
     ValueError
         If no array is given, their lengths differ, the sizes do not add up or leave a part empty,
-        or more rows are to be tested than there are without pinned ones.
+        or more samples are to be tested than there are without pinned ones.
 
     Warns
     -----
     UserWarning
-        If fewer rows are tested than asked for, or (``pin_singletons=False``) labels missing from
-        the training part, since no way was found to have both; if a tenth of the test rows of the
-        first array, or more, equal a training row, since a score then tells what is known by heart.
+        If fewer samples are tested than asked for, or (``pin_singletons=False``) labels missing
+        from the training part, since no way was found to have both; if a tenth of the test samples
+        of the first array, or more, equal a training sample, since a score then tells what is known
+        by heart.
 
     Examples
     --------

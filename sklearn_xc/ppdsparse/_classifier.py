@@ -54,24 +54,24 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
     ----------
     l1 : float, "auto", "rows" or a multiple of these such as "0.3*rows", default="auto"
         Strength of the L1 penalty, from 0 to 1e12; the intercept is not part of it. Larger values
-        give fewer weights. "rows" is a twentieth of the length of a row, at most half the size of
-        an entry, ``sum x_ij^2 / sum |x_ij|``, which larger penalties would keep at zero. "auto" is
-        0.02 to 4 times "rows", whichever ranks the labels of held-out samples best.
+        give fewer weights. "rows" is a twentieth of the length of a sample, at most half the size
+        of an entry, ``sum x_ij^2 / sum |x_ij|``, which larger penalties would keep at zero. "auto"
+        is 0.02 to 4 times "rows", whichever ranks the labels of held-out samples best.
     l2 : float, "auto", "rows" or a multiple of these such as "0.3*rows", default="auto"
         Strength of the L2 penalty, from 1e-12 to 1e12; the intercept is part of it. "rows" is 30
-        times the root mean square of ``<x_i, x_j>`` over pairs of rows less their mean, at most
-        1.5 times the mean of ``||x||^2``: about 1 for TF-IDF rows; less where rows differ in fewer
-        than 50 directions, such as those of a table of few columns. "auto" is 0.03 to 10 times
-        "rows", by the labels of held-out samples: little for labels whose samples are nearly
+        times the root mean square of ``<x_i, x_j>`` over pairs of samples less their mean, at most
+        1.5 times the mean of ``||x||^2``: about 1 for TF-IDF samples; less where samples differ in
+        fewer than 50 directions, such as those of a table of few columns. "auto" is 0.03 to 10
+        times "rows", by the labels of held-out samples: little for labels whose samples are nearly
         alike, much for labels that are mostly chance. With fewer than 100 samples to hold out
-        "auto" is "rows", or 0.2 and 0.3 times "rows" if most labels have one sample.
-        A text, in place of a number, also brings rows to unit length before the fit and the
-        weights back after it (so that the intercept is penalised like the weight of a feature as
-        long as the rows); dense rows are centred where the mean row is most of them, and where l1
-        is a text too, dense columns measured in very different units (deviations 30 times the
-        median) are brought to one size. No row counts as longer than ten times the median row: a
-        corrupt one decides nothing. Multiplying X by a number changes no prediction.
-        How the defaults were chosen: see the page on benchmarks.
+        "auto" is "rows", or 0.2 and 0.3 times "rows" if most labels have one sample. A text, in
+        place of a number, also brings samples to unit length before the fit and the weights back
+        after it (so that the intercept is penalised like the weight of a feature as long as the
+        samples); dense rows are centred where the mean sample is most of them, and where l1 is a
+        text too, dense columns measured in very different units (deviations 30 times the median)
+        are brought to one size. No sample counts as longer than ten times the median sample: a
+        corrupt one decides nothing. Multiplying X by a number changes no prediction. How the
+        defaults were chosen: see the page on benchmarks.
     loss : {"squared_hinge", "smoothed_hinge", "hinge", "crammer_singer"}, default="squared_hinge"
         ``0.5 * m^2`` or ``m``, where ``m = max(0, 1 - y z)`` is what a sample lacks of the margin.
         The paper found the squared hinge better (section 5.2). "smoothed_hinge" (the Huberised
@@ -80,7 +80,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         hinge on three data sets, nor with a fifth of the labels exchanged on two.
         "crammer_singer" is for 1-D y: it compares the score of a sample's own class with those of
         all others, the paper's equation 2, smoothed (see Notes). It ranks better where labels are
-        clean, and takes up to three times as long on thirty thousand rows and ten times on a
+        clean, and takes up to three times as long on thirty thousand samples and ten times on a
         hundred thousand (see the page on choosing).
     fit_intercept : bool, default=True
         Whether to fit b. Without it almost every sample violates the margin of every class and
@@ -96,14 +96,14 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
     sparsification : {"random"} or None, default=None
         "random" searches with a random sparse copy of the weights (Algorithm 3), where that has
         fewer non-zeros than the weights themselves. One search in four, and the one that decides
-        whether a class is done, remain exact. Worth a try only where weights are many and rows are
-        long.
+        whether a class is done, remain exact. Worth a try only where weights are many and samples
+        are long.
     delta : float, default=0.5
         Precision of that copy: a score is off by at most ``delta / sqrt(2) * max_j |x_ij|`` in the
         root mean square. It has ``ceil(2 * ||w||_1^2 / delta^2)`` draws.
     feature_threshold : float, default=0.0
         Searches skip entries of X of at most this magnitude (section 5.3), with the same
-        exceptions as `sparsification`. For rows in which most entries are tiny.
+        exceptions as `sparsification`. For samples in which most entries are tiny.
     pruning : float, default=0.02
         After training small weights are dropped, as long as the score of no training sample moves
         by more than `pruning` in all, where the margin is 1, and the objective stays within `tol`
@@ -147,10 +147,10 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         Whether the files stay when the fit is done; by default they are deleted.
     scratch : str, path-like or None, default=None
         A folder on a disk, for data or models larger than memory. `fit` then has its own copies of
-        sparse X (rows in a faster order, columns, scaled values: up to 24 bytes a non-zero), solved
-        blocks, `coef_` and the lists that prediction follows in files there. They are gone when
-        the fit ends, or for the model when it is deleted; save it to keep it. The model is the same
-        to the last bit. Give X as memory-mapped CSR (``load_xc(path, to=...)``).
+        sparse X (samples in a faster order, columns, scaled values: up to 24 bytes a non-zero),
+        solved blocks, `coef_` and the lists that prediction follows in files there. They are gone
+        when the fit ends, or for the model when it is deleted; save it to keep it. The model is the
+        same to the last bit. Give X as memory-mapped CSR (``load_xc(path, to=...)``).
     label_names : array-like of shape (n_classes,) or None, default=None
         What to call the columns of an indicator y, in the place of their numbers: the ``classes_``
         of a :class:`~sklearn.preprocessing.MultiLabelBinarizer`, for one. All answers are by these
@@ -165,8 +165,8 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         `add_labels` follow the grades. Not for 1-D y, which has `sample_weight`.
     label_feature_weight : float, default=3.0
         The sample weight of each text in `label_features`, from 0, which leaves texts out, to 1e6.
-        On four data sets 1 to 3 were alike (nDCG@5 of held-out rows in the mean 52.3, 52.2, 52.4),
-        3 ahead where labels have few samples.
+        On four data sets 1 to 3 were alike (nDCG@5 of held-out samples in the mean 52.3, 52.2,
+        52.4), 3 ahead where labels have few samples.
 
     Attributes
     ----------
@@ -177,23 +177,24 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         lowest score.
     l1_, l2_ : float
         The penalties used, in units of X; where columns were brought to one size, of those columns.
-        Where l2 is a text, the intercept's is ``l2_`` divided by the squared length of rows.
+        Where l2 is a text, the intercept's is ``l2_`` divided by the squared length of samples.
     penalty_factors_ : tuple of two floats
         By what "auto" multiplied "rows", for l1 and l2, also in `add_labels`; 1 if it was given.
     classes_ : ndarray, shape (n_classes,)
         Labels, or the column numbers or names of the indicator.
     dual_gap_ : ndarray of float64, shape (n_classes,) or (1,)
         (P - D) / P of each class for the objective P and the dual objective D, an upper bound of
-        the relative suboptimality, for rows in the form in which the fit sees them. Where `pruning`
-        has dropped weights, P is an upper bound of the objective of those that are left. Scores
-        are rounded to float32: it can be too small by some 1e-5, and minus 1e-6 at the least.
+        the relative suboptimality, for samples in the form in which the fit sees them. Where
+        `pruning` has dropped weights, P is an upper bound of the objective of those that are left.
+        Scores are rounded to float32: it can be too small by some 1e-5, and minus 1e-6 at the
+        least.
     n_active_ : ndarray of int64, shape (n_classes,) or (1,)
         Size of the active set of each class at the end: positives and support vectors, texts of
         labels among them.
     search_ : {"exact", "hnsw"}
         The search that ran in `fit`.
     recall_ : float
-        Share of the ten rows of largest inner product that the graph names, for sums of the
+        Share of the ten samples of largest inner product that the graph names, for sums of the
         positives of some classes; 1.0 for "exact".
     n_iter_ : int
         Outer rounds of the class that took most.
@@ -218,12 +219,12 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
     -----
     Dense rows of which at most a third of the entries are not zero are taken as CSR.
 
-    Memory, beyond X in float32: 16 bytes a non-zero of X (its rows in a faster order and its
-    columns; dense X is used as it is, with ``N * (D + 12)`` bytes of rounded rows, D filled up to a
-    multiple of 16, beside it from 8192 rows and 32 classes on), as much as X again where its scale
-    is changed (rows of unit length are not copied), ``D * 109`` bytes and the lists of sixteen
-    classes a worker, and about 24 bytes a non-zero of the weights at the end. Nothing is N x K or
-    D x K.
+    Memory, beyond X in float32: 16 bytes a non-zero of X (its samples in a faster order and its
+    columns; dense X is used as it is, with ``N * (D + 12)`` bytes of rounded samples, D filled up
+    to a multiple of 16, beside it from 8192 samples and 32 classes on), as much as X again where
+    its scale is changed (rows of unit length are not copied), ``D * 109`` bytes and the lists of
+    sixteen classes a worker, and about 24 bytes a non-zero of the weights at the end. Nothing is N
+    x K or D x K.
 
     With ``loss="crammer_singer"`` one problem over all classes is solved, the penalties being sums
     over classes, with the loss ``max sum_k a_k (1 + z_k - z_y) - a_k^2 / 2`` of a sample of class y
@@ -338,10 +339,10 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         label_features : array-like or sparse, shape (n_classes, n_features), or sequence of \
                 these, default=None
             Texts of the labels in the columns of X: names, synonyms, descriptions, by the
-            vectorizer of the rows. Row k is the text of label k, in the order of the columns of
+            vectorizer of the samples. Row k is the text of label k, in the order of the columns of
             an indicator, of `classes` where that is given, and otherwise of the sorted classes in
             y; a row of zeros is none. Several texts a label are several matrices. Each text is
-            trained on as one more row, of the one label and the weight `label_feature_weight`,
+            trained on as one more sample, of the one label and the weight `label_feature_weight`,
             so that labels without samples are found too; it is no sample where samples are
             counted, held out for penalties or calibration, or make penalties and class weights.
         classes : array-like of shape (n_classes,), default=None
@@ -356,8 +357,8 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         ValueError
             For a parameter out of its range, for NaN or infinities, for fewer than two classes
             (1-D y), for lists of label lists, and with `warm_start` for fewer samples or other
-            classes than before; for label_features of another number of columns than X or of rows
-            than there are labels, and classes that do not name a class of y; with
+            classes than before; for label_features of another number of columns than X or of
+            samples than there are labels, and classes that do not name a class of y; with
             "crammer_singer" for an indicator and what it refuses.
         MemoryError
             If X has so many features that the weights of sixteen classes exceed the memory.

@@ -53,50 +53,52 @@ class TopKStackingClassifier(
 ):
     """Stack of classifiers with very many classes or labels, and a second stage that weighs them.
 
-    Each part names its k best labels of a row; every label in their union is scored by every part.
-    A second stage learns from rows that the parts have not seen how probable a label is by these
-    scores, by their distance to the part's best, by the number of rows of the label and by how
-    much of its text stands in the row [1]_.
+    Each part names its k best labels of a sample; every label in their union is scored by every
+    part. A second stage learns from samples that the parts have not seen how probable a label is by
+    these scores, by their distance to the part's best, by the number of samples of the label and by
+    how much of its text stands in the sample [1]_.
 
     Parameters
     ----------
     estimators : list of (str, estimator), default=None
         The parts: classifiers with ``predict_topk``, such as a Pipeline that ends in one, with a
         vectorizer of its own. None is :class:`PPDSparseClassifier`,
-        :class:`TopKNeighborsClassifier` and the likeness to each label's mean row; with
-        ``label_features`` also the texts of labels alone; where rows have one class and dense
+        :class:`TopKNeighborsClassifier` and the likeness to each label's mean sample; with
+        ``label_features`` also the texts of labels alone; where samples have one class and dense
         weights have at most 50 million numbers, :class:`MemoirSVC`.
     final : {"auto", "linear", "boosting"} or classifier, default="auto"
         The second stage. "linear" is a logistic regression, "boosting" gradient-boosted trees
         (:class:`~sklearn.ensemble.HistGradientBoostingClassifier`), any other a classifier of two
-        classes with ``predict_proba``. "auto" is "linear" below 1,500 rows that are held out,
+        classes with ``predict_proba``. "auto" is "linear" below 1,500 samples that are held out,
         above it the better of the two.
     k : int, default=30
         Labels that each part names.
     cv : float, default=0.2
-        Share of the rows that are held out once from copies of the parts, at most 12,000 rows.
+        Share of the samples that are held out once from copies of the parts, at most 12,000
+        samples.
     refit : bool, default=True
-        Whether the parts are fitted again on all rows. False saves that time: the parts then have
-        never seen the rows that are held out.
+        Whether the parts are fitted again on all samples. False saves that time: the parts then
+        have never seen the samples that are held out.
     hidden_labels : float, default=0.2
-        With ``label_features``, the share of the labels whose rows are taken away from the parts
-        while the second stage learns: it then knows what scores of labels without rows are worth.
+        With ``label_features``, the share of the labels whose samples are taken away from the parts
+        while the second stage learns: it then knows what scores of labels without samples are
+        worth.
     n_jobs : int or None, default=None
         Threads of predictions and of the default parts, as in joblib; never changes the result.
     random_state : int, RandomState instance or None, default=None
-        Draws the rows that are held out and the labels that are hidden.
+        Draws the samples that are held out and the labels that are hidden.
     label_names : array-like of shape (n_classes,), default=None
         What predictions call the columns of an indicator, as of :class:`PPDSparseClassifier`.
 
     Attributes
     ----------
     estimators_ : list of (str, estimator)
-        The parts that stay, fitted. One without which held-out rows are predicted as well is left
-        out.
+        The parts that stay, fitted. One without which held-out samples are predicted as well is
+        left out.
     final_ : object
         The second stage; None where one part by itself is as good as the stack, and answers.
     validation_scores_ : dict of str to float
-        nDCG@5 of each part, and of the "stack", on held-out rows that did not teach it.
+        nDCG@5 of each part, and of the "stack", on held-out samples that did not teach it.
     feature_names_final_ : list of str
         What the second stage looks at.
     feature_importances_ : ndarray of float64, shape (n_features,)
@@ -115,10 +117,10 @@ class TopKStackingClassifier(
 
     Notes
     -----
-    All labels share the second stage, so that one without rows can be judged, and a stack of
+    All labels share the second stage, so that one without samples can be judged, and a stack of
     10^5 labels has no more parameters than one of ten. Labels that no part names among its k best
-    share one probability, that of being true nevertheless. On held-out rows that did not teach it
-    the stack is ahead of its best part, or that part answers alone, with log-odds by a logistic
+    share one probability, that of being true nevertheless. On held-out samples that did not teach
+    it the stack is ahead of its best part, or that part answers alone, with log-odds by a logistic
     regression on its score.
 
     References
@@ -219,7 +221,7 @@ class TopKStackingClassifier(
     # ------------------------------------------------------------------------------- fitting
 
     def fit(self, X, y, sample_weight=None, label_features=None, classes=None):
-        """Fit the parts, and the second stage on rows that were held out.
+        """Fit the parts, and the second stage on samples that were held out.
 
         Parameters
         ----------
@@ -232,7 +234,7 @@ class TopKStackingClassifier(
             Texts of the labels in the columns of X, as of
             :meth:`TopKNeighborsClassifier.fit`; parts get them whose fit has this argument.
         classes : array-like of shape (n_classes,), default=None
-            With y of one class a row: all classes, also those that no row has.
+            With y of one class a sample: all classes, also those that no sample has.
 
         Returns
         -------
@@ -242,7 +244,7 @@ class TopKStackingClassifier(
         ------
         ValueError
             If a parameter or array is not as described, names of parts are there twice, a part
-            was fitted on other classes, or no row that is held out has a label.
+            was fitted on other classes, or no sample that is held out has a label.
         TypeError
             If a part has no ``predict_topk``.
         """

@@ -49,6 +49,15 @@ def test_numbers_go_to_other_programs_and_back(run, folder):
     assert (folder / "again.xc").read_text() == (folder / "more.xc").read_text()
 
 
+def test_labels_that_the_model_lacks_are_counted(run, folder):
+    (folder / "w.jsonl").write_text('{"t": "sea", "l": ["tag 1", "tag_1", "new"]}\n')
+    call = "convert", "w.jsonl", "--text", "t", "--labels", "l", "--model", "tagger.sxc"
+    code, _, errors = run(*call, "--to", "xc", "-o", "w.xc")
+    assert code == 0
+    assert "note: 2 labels that the model does not know are left out" in errors
+    assert load_xc(folder / "w.xc")[1].nnz == 1
+
+
 def test_a_linear_model_goes_to_pecos_with_its_scores(run, folder):
     assert run("convert", "tagger.sxc", "--to", "pecos", "-o", "model")[0] == 0
     W, C = (sparse.load_npz(folder / f"model/ranker/0.model/{name}.npz") for name in "WC")
