@@ -144,15 +144,18 @@ def pilot_of(problem: OneVsRestProblem, n_threads: int = 1) -> Pilot | None:
     if len(drawn) < FEWEST_HELD // 2:
         return None
     others = np.setdiff1d(np.arange(Y.shape[0]), drawn, assume_unique=True)
-    near = None
+    neighbours = None
     if Y.shape[1] > FEW_CLASSES:
-        near = _Neighbours(problem.rows, rng.permutation(others)[:MOST_SEARCHED], n_threads)
-    n_drawn, classes, near = _candidates(problem, draw, drawn, near)
+        neighbours = _Neighbours(problem.rows, rng.permutation(others)[:MOST_SEARCHED], n_threads)
+    n_drawn, classes, near = _candidates(problem, draw, drawn, neighbours, DRAWN_AT_ONCE)
     draw.give_back(drawn[n_drawn:])
     held, share = draw.with_more_of_their_labels(drawn[:n_drawn])
+    if len(held) < FEWEST_HELD <= len(drawn):  # labels could not spare what they seemed to
+        n_drawn, classes, near = _candidates(problem, draw, drawn, neighbours, FEWEST_HELD)
+        held, share = drawn[:n_drawn], np.ones(n_drawn)
     if len(held) < FEWEST_HELD:
         return None
-    others = np.setdiff1d(others, held, assume_unique=True)
+    others = np.setdiff1d(np.arange(Y.shape[0]), held, assume_unique=True)
     kept, factor = _training_samples(Y[others][:, classes], others, near, rng)
     part = OneVsRestProblem(
         problem.rows.take(kept),
@@ -298,10 +301,10 @@ class _Neighbours:
         return near
 
 
-def _candidates(problem, draw: _Draw, drawn: np.ndarray, neighbours) -> tuple:
+def _candidates(problem, draw: _Draw, drawn: np.ndarray, neighbours, fewest: int) -> tuple:
     """Take drawn samples as long as their labels and neighbours' labels are few enough to fit.
 
-    Returns their number, the classes and the neighbours.
+    Returns their number, which is `fewest` at least, the classes and the neighbours.
     """
     Y, counts = problem.Y, draw.counts
     n_labels = Y.nnz / Y.shape[0]
@@ -320,7 +323,7 @@ def _candidates(problem, draw: _Draw, drawn: np.ndarray, neighbours) -> tuple:
             more[Y[samples].indices] = True
         spare = draw.left[np.unique(Y[drawn[:n_drawn]].indices)].sum()
         enough = n_drawn + spare / n_labels >= 1.3 * FEWEST_HELD
-        if n_drawn and enough and of_pilot[more].sum() > most:
+        if n_drawn >= fewest and enough and of_pilot[more].sum() > most:
             break
         there, n_drawn = more, n_drawn + len(some)
         near.append(nearest.ravel())
