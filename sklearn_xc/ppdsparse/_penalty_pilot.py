@@ -33,11 +33,11 @@ START = 0.3  # of l2: the middle of what data sets ask for, and cheaper to fit t
 HALF_STEP = np.log(10) / 4  # of the logarithm of l2, which the top is from the best pair at most
 SINGLE = 0.2, 0.3  # factors where no label has two samples
 # Standard errors that a gain has to exceed: of a step along l2, and of a step to each l1. A
-# stronger l1 makes a smaller model and need only be as good. A weaker one makes a far larger model
-# where l2 is strong, labels then being mostly chance, and has to gain more there.
+# stronger l1 makes a smaller model and need only be as good. A weaker one makes a larger model and
+# has to gain more, but for samples of one label each with a weak l2: clean labels, which want it.
 ENOUGH, WEAK_L2 = 0.5, 0.3
 ENOUGH_FOR_L1 = {0.02: 1.0, 0.2: 1.0, 4.0: 0.0}
-ENOUGH_AT_WEAK_L2 = {0.02: 0.5, 0.2: 0.0, 4.0: 0.25}
+ENOUGH_FOR_CLEAN = {0.02: 0.5, 0.2: 0.0, 4.0: 0.25}
 TOL = 0.05  # of the fits: with 0.1 they stay too near those that they begin from
 
 MOST_DRAWN, FEWEST_HELD = 500, 75  # held-out samples that are drawn; fewest of all
@@ -366,13 +366,18 @@ class PilotScores:
     settings : dict
         The kernel's `Settings`.
     n_jobs : int
+
+    Attributes
+    ----------
+    one_label : bool
+        Whether samples have hardly more than one label each.
     """
 
     def __init__(self, pilot: Pilot, settings: dict, n_jobs: int):
         self._pilot, self._n_jobs = pilot, n_jobs
         self._settings = settings | {"tol": max(TOL, settings["tol"]), "prune": 0.0}
         self._arranged = arrange(pilot.problem, self._settings, 0.0, n_jobs, Scratch())
-        self._one_label = pilot.truth.sum(axis=1).mean() < ONE_LABEL
+        self.one_label = pilot.truth.sum(axis=1).mean() < ONE_LABEL
         self._scores, self._duals = {}, {}
 
     def of(self, pair: tuple, near: tuple | None = None) -> np.ndarray:
@@ -426,7 +431,7 @@ class PilotScores:
         starts = range(0, len(truth), at_once)
         hits = np.concatenate(list(in_threads(hits_of, starts, n_threads=self._n_jobs)))
         ndcg = ndcg_of_rows(hits, truth.sum(axis=1))
-        return (ndcg + hits[:, 0]) / 2 if self._one_label else ndcg
+        return (ndcg + hits[:, 0]) / 2 if self.one_label else ndcg
 
 
 def _hits(scores: np.ndarray, truth: np.ndarray) -> np.ndarray:
@@ -451,7 +456,7 @@ def choose_factors(scores: PilotScores, l1_factors: tuple, l2_factors: tuple) ->
     line = [(1.0, l2) for l2 in l2_factors]
     start = 1.0, START if len(l2_factors) > 1 else 1.0
     pair = _climb(scores, line, start, (-1, 1))
-    ways = (-1, 1) if pair[1] <= WEAK_L2 else (1, -1)
+    ways = (-1, 1) if _clean(scores, pair[1]) else (1, -1)
     l1, l2 = _climb(scores, [(l1, pair[1]) for l1 in l1_factors], pair, ways)
     bend, slope = _parabola(scores, line, pair)
     if l1 != 1.0:
@@ -484,8 +489,13 @@ def _gains(scores: PilotScores, pair: tuple, over: tuple) -> bool:
     """Return whether a pair gains enough over the one beside it."""
     enough = ENOUGH
     if pair[0] != over[0]:
-        enough = (ENOUGH_AT_WEAK_L2 if pair[1] <= WEAK_L2 else ENOUGH_FOR_L1)[pair[0]]
+        enough = (ENOUGH_FOR_CLEAN if _clean(scores, pair[1]) else ENOUGH_FOR_L1)[pair[0]]
     return scores.gain(pair, over) > enough
+
+
+def _clean(scores: PilotScores, l2: float) -> bool:
+    """Return whether labels look clean: one a sample, and little shrinkage is right."""
+    return scores.one_label and l2 <= WEAK_L2
 
 
 def _parabola(scores: PilotScores, line: list, pair: tuple) -> tuple[float, float]:

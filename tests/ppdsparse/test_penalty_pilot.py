@@ -80,29 +80,38 @@ def test_the_search_ends_at_the_top_of_a_surface(peak):
     def mean(pair, near=None):
         return -sum(np.log(a / b) ** 2 for a, b in zip(pair, peak, strict=True))
 
-    scores = SimpleNamespace(mean=mean, gain=lambda pair, over: 100 * (mean(pair) - mean(over)))
+    scores = SimpleNamespace(
+        mean=mean, gain=lambda pair, over: 100 * (mean(pair) - mean(over)), one_label=True
+    )
     l1, l2 = pilot.choose_factors(scores, pilot.L1_FACTORS, pilot.L2_FACTORS)
     assert l1 == peak[0]
     assert l2 == pytest.approx(peak[1], rel=1e-6)
 
 
 def test_a_gain_within_half_a_standard_error_moves_no_l2():
-    scores = SimpleNamespace(mean=lambda pair, near=None: 0.0, gain=lambda pair, over: 0.4)
+    scores = SimpleNamespace(mean=lambda *_: 0.0, gain=lambda *_: 0.4, one_label=True)
     assert pilot.choose_factors(scores, (1.0,), pilot.L2_FACTORS) == (1.0, pilot.START)
 
 
 @pytest.mark.parametrize(
-    ("l2", "gain", "l1"), [(1.0, 0.9, 1.0), (1.0, 1.1, 0.02), (0.3, 0.1, 0.2), (0.3, 0.6, 0.02)]
+    ("one_label", "l2", "gain", "l1"),
+    [
+        (True, 1.0, 0.9, 1.0),
+        (True, 1.0, 1.1, 0.02),
+        (True, 0.3, 0.1, 0.2),
+        (True, 0.3, 0.6, 0.02),
+        (False, 0.3, 0.9, 1.0),
+    ],
 )
-def test_a_weaker_l1_has_to_gain_a_standard_error_where_l2_is_strong(l2, gain, l1):
-    """It makes a far larger model there: ten times the weights on yso_finna_en_small."""
+def test_a_weaker_l1_has_to_gain_a_standard_error_but_for_clean_labels(one_label, l2, gain, l1):
+    """It makes a far larger model: ten times the weights on yso_finna_en_small."""
 
     def gained(pair, over):
         if pair[1] != over[1]:
             return np.sign(np.log(over[1] / l2) ** 2 - np.log(pair[1] / l2) ** 2)
         return gain if pair[0] < over[0] else -1
 
-    scores = SimpleNamespace(mean=lambda pair, near=None: 0.0, gain=gained)
+    scores = SimpleNamespace(mean=lambda *_: 0.0, gain=gained, one_label=one_label)
     assert pilot.choose_factors(scores, pilot.L1_FACTORS, pilot.L2_FACTORS)[0] == l1
 
 
