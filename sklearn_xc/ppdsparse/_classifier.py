@@ -55,7 +55,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         1.5 times the mean of ``||x||^2``: about 1 for TF-IDF rows; less where rows differ in fewer
         than 50 directions, such as those of a table of few columns. "auto" is 0.03 to 10 times
         "rows", by the labels of held-out samples: little for labels whose samples are nearly
-        alike, much for labels that are mostly chance. With fewer than 75 samples to hold out
+        alike, much for labels that are mostly chance. With fewer than 100 samples to hold out
         "auto" is "rows", or 0.2 and 0.3 times "rows" if most labels have one sample.
         A text, in place of a number, also brings rows to unit length before the fit and the
         weights back after it (so that the intercept is penalised like the weight of a feature as

@@ -40,7 +40,8 @@ ENOUGH_FOR_L1 = {0.02: 1.0, 0.2: 1.0, 4.0: 0.0}
 ENOUGH_FOR_CLEAN = {0.02: 0.5, 0.2: 0.0, 4.0: 0.25}
 TOL = 0.05  # of the fits: with 0.1 they stay too near those that they begin from
 
-MOST_DRAWN, FEWEST_HELD = 500, 75  # held-out samples that are drawn; fewest of all
+MOST_DRAWN, FEWEST_HELD = 500, 100  # held-out samples that are drawn; fewest of all
+FEWEST_FOR_WORK = 75  # of all where there are more, but with too many classes to fit
 DRAWN_AT_ONCE = 25  # whose labels and neighbours' labels come in together; fewest that are drawn
 # Further samples of a label of each drawn one, which cost no further classes: so many, or as many
 # as make up for few that are drawn.
@@ -150,10 +151,10 @@ def pilot_of(problem: OneVsRestProblem, n_threads: int = 1) -> Pilot | None:
     n_drawn, classes, near = _candidates(problem, draw, drawn, neighbours, DRAWN_AT_ONCE)
     draw.give_back(drawn[n_drawn:])
     held, share = draw.with_more_of_their_labels(drawn[:n_drawn])
-    if len(held) < FEWEST_HELD <= len(drawn):  # labels could not spare what they seemed to
-        n_drawn, classes, near = _candidates(problem, draw, drawn, neighbours, FEWEST_HELD)
+    if len(held) < FEWEST_FOR_WORK <= len(drawn):  # labels could not spare what they seemed to
+        n_drawn, classes, near = _candidates(problem, draw, drawn, neighbours, FEWEST_FOR_WORK)
         held, share = drawn[:n_drawn], np.ones(n_drawn)
-    if len(held) < FEWEST_HELD:
+    if len(held) < (FEWEST_HELD if n_drawn == len(drawn) else FEWEST_FOR_WORK):
         return None
     others = np.setdiff1d(np.arange(Y.shape[0]), held, assume_unique=True)
     kept, factor = _training_samples(Y[others][:, classes], others, near, rng)
@@ -322,7 +323,7 @@ def _candidates(problem, draw: _Draw, drawn: np.ndarray, neighbours, fewest: int
         for samples in some, nearest.ravel():
             more[Y[samples].indices] = True
         spare = draw.left[np.unique(Y[drawn[:n_drawn]].indices)].sum()
-        enough = n_drawn + spare / n_labels >= 1.3 * FEWEST_HELD
+        enough = n_drawn + spare / n_labels >= 1.3 * FEWEST_FOR_WORK
         if n_drawn >= fewest and enough and of_pilot[more].sum() > most:
             break
         there, n_drawn = more, n_drawn + len(some)

@@ -51,10 +51,10 @@ def near_copies(n_classes, n_copies, chance, seed=0):
 
 
 def test_clean_labels_get_weaker_penalties_than_labels_of_chance():
-    """In the mean: with 640 samples the best of two pairs is partly luck."""
+    """In the mean: with 960 samples the best of two pairs is partly luck."""
 
     def factors(chance):
-        fits = (clone(AUTO).fit(*near_copies(80, 8, chance, seed)) for seed in range(6))
+        fits = (clone(AUTO).fit(*near_copies(80, 12, chance, seed)) for seed in range(6))
         return np.array([model.penalty_factors_[1] for model in fits])
 
     clean, chance = factors(0.0), factors(0.8)
@@ -133,7 +133,7 @@ def fits_of(X, Y):
 
 @pytest.mark.parametrize("chance", [0.0, 0.4, 0.8])
 def test_every_fit_but_the_first_begins_with_the_dual_variables_of_another(chance):
-    pairs, duals, results = zip(*fits_of(*near_copies(80, 8, chance)), strict=True)
+    pairs, duals, results = zip(*fits_of(*near_copies(80, 12, chance)), strict=True)
     assert len(set(pairs)) == len(pairs) <= 9
     made = [id(result["dual"]) for result in results]
     assert duals[0] is None
@@ -150,7 +150,7 @@ def test_a_pilot_fits_no_more_classes_than_a_share_of_the_work_allows():
     with mock.patch.object(pilot, "LEAST_WORK", 300 * visits * entries):
         part = pilot.pilot_of(problem)
     assert 150 < part.problem.Y.shape[1] <= 300 < whole.problem.Y.shape[1]
-    assert len(part.truth) >= pilot.FEWEST_HELD
+    assert len(part.truth) >= pilot.FEWEST_FOR_WORK
     with mock.patch.object(pilot, "LEAST_WORK", 0), mock.patch.object(pilot, "WORK_SHARE", 0.5):
         share = pilot.pilot_of(problem)
     assert 300 < share.problem.Y.shape[1] <= 400
