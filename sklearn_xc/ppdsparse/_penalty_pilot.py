@@ -5,9 +5,9 @@ where samples of one label are nearly alike, little shrinkage is right, and wher
 chance, much. The pilot holds out some samples, fits the labels that they may be taken for on the
 other samples, and keeps the pair of penalties that ranks the labels of the held-out samples best.
 
-The pilot is small. It fits the labels of the held-out samples and of their nearest neighbours, on
-the positives of these labels and some of all other samples, with a loose tolerance, and each fit
-begins with the dual variables of an earlier one.
+The pilot is small. It fits the labels of the held-out samples and of their nearest neighbours, as
+many as a share of the work of the whole fit allows, on the positives of these labels and some of
+all other samples, and each fit begins with the dual variables of an earlier one.
 """
 
 from typing import NamedTuple
@@ -29,19 +29,34 @@ from ._solver import arrange, fit_classes
 
 # Factors on the penalties that the rows suggest, which are the first pair.
 L1_FACTORS, L2_FACTORS = (0.02, 0.2, 1.0, 4.0), (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+START = 0.3  # of l2: the middle of what data sets ask for, and cheaper to fit than 1
+HALF_STEP = np.log(10) / 4  # of the logarithm of l2, which the top is from the best pair at most
 SINGLE = 0.2, 0.3  # factors where no label has two samples
 # Standard errors that a gain has to exceed: of a step along l2, and of a step to each l1. A
-# stronger l1 makes a smaller model and need only be as good; a very weak one makes a large model.
-ENOUGH, ENOUGH_FOR_L1 = 0.5, {0.02: 0.75, 0.2: 0.25, 4.0: 0.0}
-TOL = 0.1  # of the fits, which ranks pairs as a smaller one does
+# stronger l1 makes a smaller model and need only be as good. A weaker one makes a larger model and
+# has to gain more, but for samples of one label each with a weak l2: clean labels, which want it.
+ENOUGH, WEAK_L2 = 0.5, 0.3
+ENOUGH_FOR_L1 = {0.02: 1.0, 0.2: 1.0, 4.0: 0.0}
+ENOUGH_FOR_CLEAN = {0.02: 0.5, 0.2: 0.0, 4.0: 0.25}
+TOL = 0.05  # of the fits: with 0.1 they stay too near those that they begin from
 
 MOST_DRAWN, FEWEST_HELD = 500, 100  # held-out samples that are drawn; fewest of all
-MOST_MORE = 3  # further samples of a label of each drawn one: they cost no further classes
+FEWEST_FOR_WORK = 75  # of all where there are more, but with too many classes to fit
+DRAWN_AT_ONCE = 25  # whose labels and neighbours' labels come in together; fewest that are drawn
+# Further samples of a label of each drawn one, which cost no further classes: so many, or as many
+# as make up for few that are drawn.
+MORE, WITH_MORE = 3, 200
 HELD_SHARE = 5  # one in so many positives of a label is held out, or one of two to nine
-N_NEIGHBOURS, MOST_SEARCHED = 3, 50_000  # neighbours of a held-out sample, among so many samples
+# Labels of the neighbours of a held-out sample, at least, and among how many samples these are.
+N_NEIGHBOURS, MOST_SEARCHED = 3, 50_000
 FEW_CLASSES = 100  # which are those of the drawn samples anyway
-FEWEST_CLASSES, CLASS_SHARE = 1000, 16  # at most so many classes are fitted, or one in so many
-FEWEST_POSITIVES, POSITIVES_SHARE = 20_000, 10  # likewise of their positives
+# Visits of samples by a fit, for a class and for each of its positives: within a third of what five
+# data sets of 160 to 19,000 classes take, half of what a sixth does. A fit of a pilot may have this
+# share of those of the whole fit, or as many as have so many entries of samples.
+CLASS_VISITS, POSITIVE_VISITS = 3000, 100
+WORK_SHARE, LEAST_WORK = 0.08, 1e8
+ROW_ENTRIES, AT_ONCE = 8, 8  # what a visit costs beside its entries; of dense samples at a time
+FEWEST_POSITIVES, POSITIVES_SHARE = 20_000, 10  # positives kept, at most so many or one in so many
 MOST_POSITIVES = 50  # of a class that are sure to be kept, or a quarter of them
 OTHERS_SHARE, MOST_OTHERS = 2, 50_000  # one in so many of the other samples is kept, or fewer
 PRODUCTS_AT_ONCE, SCORES_AT_ONCE = 1 << 18, 1 << 18
@@ -130,15 +145,19 @@ def pilot_of(problem: OneVsRestProblem, n_threads: int = 1) -> Pilot | None:
     if len(drawn) < FEWEST_HELD // 2:
         return None
     others = np.setdiff1d(np.arange(Y.shape[0]), drawn, assume_unique=True)
-    near = np.zeros((len(drawn), 0), dtype=np.int64)
+    neighbours = None
     if Y.shape[1] > FEW_CLASSES:
-        near = _nearest(problem.rows, drawn, rng.permutation(others)[:MOST_SEARCHED], n_threads)
-    n_drawn, classes = _candidates(Y, draw.counts, drawn, near)
+        neighbours = _Neighbours(problem.rows, rng.permutation(others)[:MOST_SEARCHED], n_threads)
+    n_drawn, classes, near = _candidates(problem, draw, drawn, neighbours, DRAWN_AT_ONCE)
+    draw.give_back(drawn[n_drawn:])
     held, share = draw.with_more_of_their_labels(drawn[:n_drawn])
-    if len(held) < FEWEST_HELD:
+    if len(held) < FEWEST_FOR_WORK <= len(drawn):  # labels could not spare what they seemed to
+        n_drawn, classes, near = _candidates(problem, draw, drawn, neighbours, FEWEST_FOR_WORK)
+        held, share = drawn[:n_drawn], np.ones(n_drawn)
+    if len(held) < (FEWEST_HELD if n_drawn == len(drawn) else FEWEST_FOR_WORK):
         return None
-    others = np.setdiff1d(others, held, assume_unique=True)
-    kept, factor = _training_samples(Y[others][:, classes], others, near[:n_drawn], rng)
+    others = np.setdiff1d(np.arange(Y.shape[0]), held, assume_unique=True)
+    kept, factor = _training_samples(Y[others][:, classes], others, near, rng)
     part = OneVsRestProblem(
         problem.rows.take(kept),
         problem.Y[kept][:, classes],
@@ -185,7 +204,7 @@ class _Draw:
     def __init__(self, Y, rng: np.random.Generator):
         self._Y, self._rng = Y, rng
         self.counts = _counts_of(Y)
-        self._left = np.where(self.counts > 1, np.maximum(1, self.counts // HELD_SHARE), 0)
+        self.left = np.where(self.counts > 1, np.maximum(1, self.counts // HELD_SHARE), 0)
 
     def samples(self) -> np.ndarray:
         """Draw samples that have a label which others have too."""
@@ -210,13 +229,14 @@ class _Draw:
         if self._Y.shape[1] == 1:
             return drawn, np.ones(len(drawn))
         columns, taken = sparse.csc_array(self._Y), set(drawn.tolist())
+        most = max(MORE, WITH_MORE // len(drawn))
         held, share = [], []
         for sample in drawn:
             label = self._rng.choice(self._shared_labels(sample))
             of_label = columns.indices[columns.indptr[label] : columns.indptr[label + 1]]
             group = [sample]
-            for other in self._rng.permutation(of_label)[: 4 * MOST_MORE]:
-                if len(group) > MOST_MORE:
+            for other in self._rng.permutation(of_label)[: 4 * most]:
+                if len(group) > most:
                     break
                 if other not in taken and self._take(other):
                     group.append(other)
@@ -234,57 +254,81 @@ class _Draw:
 
     def _take(self, sample: int) -> bool:
         """Hold out a sample if all its labels can spare it."""
-        if (self._left[self._shared_labels(sample)] == 0).any():
+        if (self.left[self._shared_labels(sample)] == 0).any():
             return False
-        self._left[self._labels(sample)] -= 1
+        self.left[self._labels(sample)] -= 1
         return True
 
-
-def _nearest(rows: Rows, held: np.ndarray, others: np.ndarray, n_threads: int = 1) -> np.ndarray:
-    """Find the samples of largest cosine among others: (n_held, N_NEIGHBOURS)."""
-    k = min(N_NEIGHBOURS, len(others))
-    searched, asked = rows.take(others), rows.take(held).matrix()
-    lengths = np.sqrt(searched.squared_norms())
-    inverse = np.float32(1 / np.where(lengths > 0, lengths, np.inf))
-    columns = searched.matrix().T
-    if not rows.dense:
-        columns = columns.tocsr()  # once; each product would else do so
-    near = np.tile(others[:k], (len(held), 1))
-    at_once = max(1, PRODUCTS_AT_ONCE // len(others))
-
-    def search(start):
-        products = asked[start : start + at_once] @ columns
-        if rows.dense:
-            best = np.argpartition(-products * inverse, k - 1, axis=1)[:, :k]
-            near[start : start + at_once] = others[best]
-            return
-        cosines = products.data * inverse[products.indices]
-        for i in range(products.shape[0]):
-            entries = slice(products.indptr[i], products.indptr[i + 1])
-            if n := entries.stop - entries.start:
-                best = np.argpartition(-cosines[entries], min(k, n) - 1)[:k]
-                near[start + i, : len(best)] = others[products.indices[entries][best]]
-
-    list(in_threads(search, range(0, len(held), at_once), n_threads=n_threads))
-    return near
+    def give_back(self, samples: np.ndarray) -> None:
+        """Let other samples of the labels of some drawn ones be held out in their place."""
+        for sample in samples:
+            self.left[self._labels(sample)] += 1
 
 
-def _candidates(Y, counts, drawn: np.ndarray, near: np.ndarray) -> tuple[int, np.ndarray]:
-    """Count the drawn samples whose labels and neighbours' labels are few enough to fit."""
-    first = np.full(Y.shape[1], len(drawn))  # the drawn sample with which a class comes in
-    for samples in (drawn, *near.T):
-        labels = Y[samples]
-        by = np.repeat(np.arange(len(drawn)), np.diff(labels.indptr))
-        np.minimum.at(first, labels.indices, by)
-    order = np.argsort(first, kind="stable")
-    positives = np.cumsum(np.minimum(counts[order], MOST_POSITIVES))
-    most = min(
-        max(FEWEST_CLASSES, Y.shape[1] // CLASS_SHARE),
-        np.searchsorted(positives, max(FEWEST_POSITIVES, Y.nnz // POSITIVES_SHARE)),
-    )
-    n_drawn = first[order[most]] if most < len(order) else len(drawn)
-    n_drawn = max(FEWEST_HELD // 2, int(n_drawn))
-    return n_drawn, np.flatnonzero((first < n_drawn) | (Y.shape[1] == 1))
+class _Neighbours:
+    """The samples of largest cosine among some, with as many labels as `N_NEIGHBOURS` samples of
+    one label have.
+    """
+
+    def __init__(self, rows: Rows, others: np.ndarray, n_threads: int = 1):
+        self._rows, self._others, self._n_threads = rows, others, n_threads
+        searched = rows.take(others)
+        lengths = np.sqrt(searched.squared_norms())
+        self._inverse = np.float32(1 / np.where(lengths > 0, lengths, np.inf))
+        columns = searched.matrix().T
+        self._columns = columns if rows.dense else columns.tocsr()  # once for all products
+
+    def of(self, held: np.ndarray, k: int) -> np.ndarray:
+        """Find the k nearest of each held-out sample: (n_held, k)."""
+        k = min(k, len(self._others))
+        asked = self._rows.take(held).matrix()
+        near = np.tile(self._others[:k], (len(held), 1))
+        at_once = max(1, PRODUCTS_AT_ONCE // len(self._others))
+
+        def search(start):
+            products = asked[start : start + at_once] @ self._columns
+            if self._rows.dense:
+                best = np.argpartition(-products * self._inverse, k - 1, axis=1)[:, :k]
+                near[start : start + at_once] = self._others[best]
+                return
+            cosines = products.data * self._inverse[products.indices]
+            for i in range(products.shape[0]):
+                entries = slice(products.indptr[i], products.indptr[i + 1])
+                if n := entries.stop - entries.start:
+                    best = np.argpartition(-cosines[entries], min(k, n) - 1)[:k]
+                    near[start + i, : len(best)] = self._others[products.indices[entries][best]]
+
+        list(in_threads(search, range(0, len(held), at_once), n_threads=self._n_threads))
+        return near
+
+
+def _candidates(problem, draw: _Draw, drawn: np.ndarray, neighbours, fewest: int) -> tuple:
+    """Take drawn samples as long as their labels and neighbours' labels are few enough to fit.
+
+    Returns their number, which is `fewest` at least, the classes and the neighbours.
+    """
+    Y, counts = problem.Y, draw.counts
+    n_labels = Y.nnz / Y.shape[0]
+    k = max(1, round(N_NEIGHBOURS / n_labels))
+    visits = CLASS_VISITS + POSITIVE_VISITS * counts
+    of_pilot = CLASS_VISITS + POSITIVE_VISITS * np.minimum(counts, MOST_POSITIVES)
+    entries = len(problem.rows.data) / problem.rows.shape[0]
+    entries = ROW_ENTRIES + (entries / AT_ONCE if problem.rows.dense else entries)
+    most = max(WORK_SHARE * visits.sum(), LEAST_WORK / entries)
+    there, near, n_drawn = np.full(Y.shape[1], Y.shape[1] == 1), [], 0
+    while n_drawn < len(drawn):
+        some = drawn[n_drawn : n_drawn + DRAWN_AT_ONCE]
+        more = there.copy()
+        nearest = neighbours.of(some, k) if neighbours else some[:0]
+        for samples in some, nearest.ravel():
+            more[Y[samples].indices] = True
+        spare = draw.left[np.unique(Y[drawn[:n_drawn]].indices)].sum()
+        enough = n_drawn + spare / n_labels >= 1.3 * FEWEST_FOR_WORK
+        if n_drawn >= fewest and enough and of_pilot[more].sum() > most:
+            break
+        there, n_drawn = more, n_drawn + len(some)
+        near.append(nearest.ravel())
+    return n_drawn, np.flatnonzero(there), np.concatenate(near)
 
 
 def _training_samples(Y, samples, near, rng) -> tuple[np.ndarray, np.ndarray]:
@@ -323,21 +367,25 @@ class PilotScores:
     settings : dict
         The kernel's `Settings`.
     n_jobs : int
+
+    Attributes
+    ----------
+    one_label : bool
+        Whether samples have hardly more than one label each.
     """
 
     def __init__(self, pilot: Pilot, settings: dict, n_jobs: int):
         self._pilot, self._n_jobs = pilot, n_jobs
         self._settings = settings | {"tol": max(TOL, settings["tol"]), "prune": 0.0}
         self._arranged = arrange(pilot.problem, self._settings, 0.0, n_jobs, Scratch())
-        self._one_label = pilot.truth.sum(axis=1).mean() < ONE_LABEL
+        self.one_label = pilot.truth.sum(axis=1).mean() < ONE_LABEL
         self._scores, self._duals = {}, {}
 
     def of(self, pair: tuple, near: tuple | None = None) -> np.ndarray:
         """Return the score of each held-out sample, from the dual variables of a pair nearby."""
         if pair not in self._scores:
-            dual = self._duals.get(near)
-            result = self._fit(pair, dual)
-            self._duals = {near: dual, pair: result["dual"]}  # of one of these the next fit begins
+            result = self._fit(pair, self._duals.get(near))
+            self._duals[pair] = result["dual"]
             self._scores[pair] = self._rank(result["coef"], result["intercept"])
         return self._scores[pair]
 
@@ -348,7 +396,8 @@ class PilotScores:
     def gain(self, pair: tuple, over: tuple) -> float:
         """Return the mean gain of a pair over another one, in standard errors of this mean."""
         weight = self._pilot.weight / self._pilot.weight.sum()
-        gains = self.of(pair, over) - self.of(over)
+        before = self.of(over)
+        gains = self.of(pair, over) - before
         mean = weight @ gains
         return float(mean / max(np.sqrt(weight**2 @ (gains - mean) ** 2), 1e-12))
 
@@ -383,7 +432,7 @@ class PilotScores:
         starts = range(0, len(truth), at_once)
         hits = np.concatenate(list(in_threads(hits_of, starts, n_threads=self._n_jobs)))
         ndcg = ndcg_of_rows(hits, truth.sum(axis=1))
-        return (ndcg + hits[:, 0]) / 2 if self._one_label else ndcg
+        return (ndcg + hits[:, 0]) / 2 if self.one_label else ndcg
 
 
 def _hits(scores: np.ndarray, truth: np.ndarray) -> np.ndarray:
@@ -400,41 +449,69 @@ def _hits(scores: np.ndarray, truth: np.ndarray) -> np.ndarray:
 
 
 def choose_factors(scores: PilotScores, l1_factors: tuple, l2_factors: tuple) -> tuple:
-    """Search for the pair of factors with the best mean score, from (1, 1).
+    """Search for the pair of factors with the best mean score, from l1 at 1.
 
-    First l2 uphill from 1; then l1, where a stronger one need only be as good; then l2 again.
+    First l2 uphill; then l1, first in the way in which it is more often right; then the top of the
+    parabola along l2. At another l1 this is as wide as at 1, and one more pair tells where it is.
     """
-    _, l2 = _climb(scores, [(1.0, l2) for l2 in l2_factors], (1.0, 1.0))
-    l1, _ = best = _climb(scores, [(l1, l2) for l1 in l1_factors], (1.0, l2))
-    line = [(l1, l2) for l2 in l2_factors]
-    return l1, _top(scores, line, _climb(scores, line, best))
+    line = [(1.0, l2) for l2 in l2_factors]
+    start = 1.0, START if len(l2_factors) > 1 else 1.0
+    pair = _climb(scores, line, start, (-1, 1))
+    ways = (-1, 1) if _clean(scores, pair[1]) else (1, -1)
+    l1, l2 = _climb(scores, [(l1, pair[1]) for l1 in l1_factors], pair, ways)
+    bend, slope = _parabola(scores, line, pair)
+    if l1 != 1.0:
+        way = 1 if slope > 0 else -1
+        line = [(l1, l2) for l2 in l2_factors]
+        pair = _climb(scores, line, (l1, l2), (way,))
+        if pair[1] != l2:
+            bend, slope = _parabola(scores, line, pair)
+        elif bend < 0:
+            slope = _slope(scores, line, pair, way, bend)
+    if bend >= 0:
+        return pair
+    farthest = np.log(pair[1] / l2_factors[0]), np.log(l2_factors[-1] / pair[1])
+    way = np.clip(-slope / (2 * bend), -min(HALF_STEP, farthest[0]), min(HALF_STEP, farthest[1]))
+    return l1, float(pair[1] * np.exp(way))
 
 
-def _climb(scores: PilotScores, line: list, pair: tuple) -> tuple:
-    """Move along a line of pairs as long as the mean score rises, down or up to the better end."""
-    ends = []
-    for step in (-1, 1):
-        at = line.index(pair)
+def _climb(scores: PilotScores, line: list, pair: tuple, steps: tuple) -> tuple:
+    """Move along a line of pairs as long as the mean score rises, in the first way that does."""
+    start = at = line.index(pair)
+    for step in steps:
         while 0 <= at + step < len(line) and _gains(scores, line[at + step], line[at]):
             at += step
-        ends.append(line[at])
-    return max(ends, key=scores.mean) if ends[0] != ends[1] else pair
+        if at != start:
+            break
+    return line[at]
 
 
 def _gains(scores: PilotScores, pair: tuple, over: tuple) -> bool:
     """Return whether a pair gains enough over the one beside it."""
-    of_l1 = pair[0] != over[0]
-    return scores.gain(pair, over) > (ENOUGH_FOR_L1[pair[0]] if of_l1 else ENOUGH)
+    enough = ENOUGH
+    if pair[0] != over[0]:
+        enough = (ENOUGH_FOR_CLEAN if _clean(scores, pair[1]) else ENOUGH_FOR_L1)[pair[0]]
+    return scores.gain(pair, over) > enough
 
 
-def _top(scores: PilotScores, line: list, pair: tuple) -> float:
-    """Return the l2 at the top of the parabola through the best pair and the pairs beside it."""
+def _clean(scores: PilotScores, l2: float) -> bool:
+    """Return whether labels look clean: one a sample, and little shrinkage is right."""
+    return scores.one_label and l2 <= WEAK_L2
+
+
+def _parabola(scores: PilotScores, line: list, pair: tuple) -> tuple[float, float]:
+    """Return bend and slope at a pair of the parabola through it and the pairs beside it."""
     at = line.index(pair)
     beside = line[max(0, at - 1) : at + 2]
     if len(beside) < 3:
-        return pair[1]
-    places = np.log([l2 for _, l2 in beside])
-    curve = np.polyfit(places, [scores.mean(other, pair) for other in beside], 2)
-    if curve[0] >= 0:
-        return pair[1]
-    return float(np.exp(np.clip(-curve[1] / (2 * curve[0]), places[0], places[-1])))
+        return 0.0, 0.0
+    places = np.log([l2 / pair[1] for _, l2 in beside])
+    bend, slope, _ = np.polyfit(places, [scores.mean(other, pair) for other in beside], 2)
+    return bend, slope
+
+
+def _slope(scores: PilotScores, line: list, pair: tuple, way: int, bend: float) -> float:
+    """Return the slope at a pair of the parabola of a bend through it and the next pair."""
+    other = line[line.index(pair) + way]
+    place = np.log(other[1] / pair[1])
+    return (scores.mean(other, pair) - scores.mean(pair)) / place - bend * place

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from _near_copies import near_copies
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -15,28 +16,14 @@ Y = sparse.csr_array(Y)
 AUTO = PPDSparseClassifier(random_state=0)
 
 
-def near_copies(n_classes, n_copies, chance, seed=0):
-    """Samples with six of the features of their class and two others; labels changed by chance."""
-    rng = np.random.default_rng(seed)
-    own = rng.permuted(np.tile(np.arange(400), (n_classes, 1)), axis=1)[:, :8]
-    y = np.repeat(np.arange(n_classes), n_copies)
-    rows = np.zeros((len(y), 400))
-    for row, label in zip(rows, y, strict=True):
-        row[rng.permutation(own[label])[:6]] = 1
-        row[rng.integers(400, size=2)] = 1
-    changed = rng.random(len(y)) < chance
-    y[changed] = rng.integers(n_classes, size=changed.sum())
-    return sparse.csr_array(rows / np.sqrt(rows.sum(axis=1))[:, None]), y
-
-
 # ---------------------------------------------------------------------------------------- choices
 
 
 def test_clean_labels_get_weaker_penalties_than_labels_of_chance():
-    """In the mean: with 640 samples the best of two pairs is partly luck."""
+    """In the mean: with 960 samples the best of two pairs is partly luck."""
 
     def factors(chance):
-        fits = (clone(AUTO).fit(*near_copies(80, 8, chance, seed)) for seed in range(6))
+        fits = (clone(AUTO).fit(*near_copies(80, 12, chance, seed)) for seed in range(6))
         return np.array([model.penalty_factors_[1] for model in fits])
 
     clean, chance = factors(0.0), factors(0.8)

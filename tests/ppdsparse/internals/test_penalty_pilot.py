@@ -5,6 +5,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from _near_copies import near_copies
 from scipy import sparse
 from sklearn.base import clone
 
@@ -40,26 +41,94 @@ def test_the_search_ends_at_the_top_of_a_surface(peak):
     def mean(pair, near=None):
         return -sum(np.log(a / b) ** 2 for a, b in zip(pair, peak, strict=True))
 
-    scores = SimpleNamespace(mean=mean, gain=lambda pair, over: 100 * (mean(pair) - mean(over)))
+    scores = SimpleNamespace(
+        mean=mean, gain=lambda pair, over: 100 * (mean(pair) - mean(over)), one_label=True
+    )
     l1, l2 = pilot.choose_factors(scores, pilot.L1_FACTORS, pilot.L2_FACTORS)
     assert l1 == peak[0]
     assert l2 == pytest.approx(peak[1], rel=1e-6)
 
 
 def test_a_gain_within_half_a_standard_error_moves_no_l2():
-    scores = SimpleNamespace(mean=lambda pair, near=None: 0.0, gain=lambda pair, over: 0.4)
-    assert pilot.choose_factors(scores, (1.0,), pilot.L2_FACTORS) == (1.0, 1.0)
+    scores = SimpleNamespace(mean=lambda *_: 0.0, gain=lambda *_: 0.4, one_label=True)
+    assert pilot.choose_factors(scores, (1.0,), pilot.L2_FACTORS) == (1.0, pilot.START)
 
 
-@pytest.mark.parametrize(("gain", "l1"), [(0.2, 1.0), (0.5, 0.2), (1.1, 0.02)])
-def test_a_weaker_l1_has_to_gain_more(gain, l1):
-    """It makes a larger model."""
+@pytest.mark.parametrize(
+    ("one_label", "l2", "gain", "l1"),
+    [
+        (True, 1.0, 0.9, 1.0),
+        (True, 1.0, 1.1, 0.02),
+        (True, 0.3, 0.1, 0.2),
+        (True, 0.3, 0.6, 0.02),
+        (False, 0.3, 0.9, 1.0),
+    ],
+)
+def test_a_weaker_l1_has_to_gain_a_standard_error_but_for_clean_labels(one_label, l2, gain, l1):
+    """It makes a far larger model: ten times the weights on yso_finna_en_small."""
 
     def gained(pair, over):
-        return gain * (pair[0] < over[0]) - (pair[1] != over[1]) - (pair[0] > over[0])
+        if pair[1] != over[1]:
+            return np.sign(np.log(over[1] / l2) ** 2 - np.log(pair[1] / l2) ** 2)
+        return gain if pair[0] < over[0] else -1
 
-    scores = SimpleNamespace(mean=lambda pair, near=None: 0.0, gain=gained)
-    assert pilot.choose_factors(scores, pilot.L1_FACTORS, (1.0,))[0] == l1
+    scores = SimpleNamespace(mean=lambda *_: 0.0, gain=gained, one_label=one_label)
+    assert pilot.choose_factors(scores, pilot.L1_FACTORS, pilot.L2_FACTORS)[0] == l1
+
+
+# ------------------------------------------------------------------------------------------- costs
+
+
+def fits_of(X, Y):
+    """What the fits of a pilot began from and came to."""
+    fits, fit = [], pilot.PilotScores._fit
+
+    def noted(self, pair, dual):
+        fits.append((pair, dual, fit(self, pair, dual)))
+        return fits[-1][2]
+
+    with mock.patch.object(pilot.PilotScores, "_fit", noted):
+        clone(AUTO).fit(X, Y)
+    return fits
+
+
+@pytest.mark.parametrize("chance", [0.0, 0.4, 0.8])
+def test_every_fit_but_the_first_begins_with_the_dual_variables_of_another(chance):
+    pairs, duals, results = zip(*fits_of(*near_copies(80, 12, chance)), strict=True)
+    assert len(set(pairs)) == len(pairs) <= 9
+    made = [id(result["dual"]) for result in results]
+    assert duals[0] is None
+    assert all(id(dual) in made[:i] for i, dual in enumerate(duals) if i)
+
+
+def test_a_pilot_fits_no_more_classes_than_a_share_of_the_work_allows():
+    X, y = near_copies(800, 6, 0.0)
+    X = X.astype(np.float32)
+    problem = problem_of(X, sparse.csr_array((np.ones(len(y)), (np.arange(len(y)), y))))
+    whole = pilot.pilot_of(problem)
+    entries = X.nnz / X.shape[0] + pilot.ROW_ENTRIES
+    visits = pilot.CLASS_VISITS + 6 * pilot.POSITIVE_VISITS
+    with mock.patch.object(pilot, "LEAST_WORK", 300 * visits * entries):
+        part = pilot.pilot_of(problem)
+    assert 150 < part.problem.Y.shape[1] <= 300 < whole.problem.Y.shape[1]
+    assert len(part.truth) >= pilot.FEWEST_FOR_WORK
+    with mock.patch.object(pilot, "LEAST_WORK", 0), mock.patch.object(pilot, "WORK_SHARE", 0.5):
+        share = pilot.pilot_of(problem)
+    assert 300 < share.problem.Y.shape[1] <= 400
+
+
+@pytest.mark.parametrize("n_labels", [1, 6])
+def test_samples_of_many_labels_bring_in_fewer_neighbours(n_labels):
+    X, Y = make_xc_classification(1500, 400, 300, n_labels=n_labels, random_state=0)
+    asked, of = set(), pilot._Neighbours.of
+
+    def noted(self, held, k):
+        asked.add(k)
+        return of(self, held, k)
+
+    with mock.patch.object(pilot._Neighbours, "of", noted):
+        pilot.pilot_of(problem_of(sparse.csr_array(X, dtype=np.float32), Y))
+    assert asked == {3 if n_labels == 1 else 1}
 
 
 # ------------------------------------------------------------------------------- when and when not
@@ -137,9 +206,9 @@ def test_all_fits_of_the_pilot_share_one_arrangement_and_are_those_of_their_own(
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_nearest_samples_are_those_of_largest_cosine(n_threads):
     rows, held, others = as_rows(X), np.arange(50), np.arange(50, 1500)
-    near = pilot._nearest(rows, held, others, n_threads)
+    near = pilot._Neighbours(rows, others, n_threads).of(held, 3)
     unit = X.toarray() / np.linalg.norm(X.toarray(), axis=1)[:, None]
     cosines = unit[held] @ unit[others].T
-    best = np.sort(cosines, axis=1)[:, -pilot.N_NEIGHBOURS :]
+    best = np.sort(cosines, axis=1)[:, -3:]
     found = np.sort(np.take_along_axis(cosines, near - 50, axis=1), axis=1)
     np.testing.assert_allclose(found, best, atol=1e-6)
