@@ -47,6 +47,8 @@ cdef enum:
 
 # Sums of float32 err by less than this for each term.
 cdef double ROUNDING = 2.5e-7
+# Entries of a query's lists, of each row, from which on all rows of a block are looked at.
+cdef double DENSE = 0.5
 # Of a bin, by which its lower end is lowered: the sums in it are rounded.
 cdef double EDGE = 2.5e-7
 
@@ -326,11 +328,15 @@ cdef void scan(
     Rows come in their order, so that of equal scores the first stays; but inside a block that is
     read by lists only, where equal scores are compared by number.
     """
-    cdef int64_t block, first, size, h, n_hits, m
-    cdef bint ordered
+    cdef int64_t block, first, size, h, n_hits, m, n_entries = 0
+    cdef bint ordered, dense
     cdef int32_t row
     cdef float limit, score
     cdef Term* terms = scratch.terms
+    for m in range(sure):
+        n_entries += terms[m].stop - terms[m].place
+    # Looking at all rows of a block is quick: it pays from so many entries a row on.
+    dense = n_entries > DENSE * lists.n_rows
     for block in range((lists.n_rows + BLOCK - 1) // BLOCK):
         first = block * BLOCK
         size = min(<int64_t>BLOCK, lists.n_rows - first)
@@ -341,7 +347,7 @@ cdef void scan(
         ):
             m += 1
         # Where the limit is zero, a row of zero is none of the best any more.
-        ordered = m > first_column or limit < 0 or (
+        ordered = dense or m > first_column or limit < 0 or (
             m < n and not terms[m].bound * terms[m].kind.most + ROUNDING * n < limit
         )
         if ordered:
@@ -439,7 +445,7 @@ cdef void search(
     cdef bint positive = not lists.signed and all_positive(scratch.terms, 0, n)
     while first_column < n and scratch.terms[first_column].column == NULL:
         first_column += 1
-    if positive:
+    if positive and lists.kinds[0].shares != NULL:
         floor = floor_of(lists, scratch, n, k)
         open_terms(query, lists, scratch.terms)  # the lists from their beginning
         order_terms(scratch.terms, n, &lists)
