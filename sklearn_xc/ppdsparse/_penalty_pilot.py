@@ -33,10 +33,12 @@ START = 0.3  # of l2: the middle of what data sets ask for, and cheaper to fit t
 HALF_STEP = np.log(10) / 4  # of the logarithm of l2, which the top is from the best pair at most
 SINGLE = 0.2, 0.3  # factors where no label has two samples
 # Standard errors that a gain has to exceed: of a step along l2, and of a step to each l1. A
-# stronger l1 makes a smaller model and need only be as good. A weaker one makes a larger model and
-# has to gain more, but for samples of one label each with a weak l2: clean labels, which want it.
+# stronger l1 makes a smaller model and need only be as good, nearly as good where samples have
+# several labels, which more often want it. A weaker one makes a larger model and has to gain more,
+# but for samples of one label each with a weak l2: clean labels, which want it.
 ENOUGH, WEAK_L2 = 0.5, 0.3
 ENOUGH_FOR_L1 = {0.02: 1.0, 0.2: 1.0, 4.0: 0.0}
+ENOUGH_FOR_SEVERAL = ENOUGH_FOR_L1 | {4.0: -0.5}
 ENOUGH_FOR_CLEAN = {0.02: 0.5, 0.2: 0.0, 4.0: 0.25}
 TOL = 0.05  # of the fits: with 0.1 they stay too near those that they begin from
 
@@ -490,7 +492,8 @@ def _gains(scores: PilotScores, pair: tuple, over: tuple) -> bool:
     """Return whether a pair gains enough over the one beside it."""
     enough = ENOUGH
     if pair[0] != over[0]:
-        enough = (ENOUGH_FOR_CLEAN if _clean(scores, pair[1]) else ENOUGH_FOR_L1)[pair[0]]
+        one = ENOUGH_FOR_CLEAN if _clean(scores, pair[1]) else ENOUGH_FOR_L1
+        enough = (one if scores.one_label else ENOUGH_FOR_SEVERAL)[pair[0]]
     return scores.gain(pair, over) > enough
 
 

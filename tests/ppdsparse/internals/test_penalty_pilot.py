@@ -76,6 +76,12 @@ def test_a_weaker_l1_has_to_gain_a_standard_error_but_for_clean_labels(one_label
     assert pilot.choose_factors(scores, pilot.L1_FACTORS, pilot.L2_FACTORS)[0] == l1
 
 
+@pytest.mark.parametrize(("one_label", "l1"), [(True, 1.0), (False, 4.0)])
+def test_samples_of_several_labels_take_a_strong_l1_that_is_nearly_as_good(one_label, l1):
+    scores = SimpleNamespace(mean=lambda *_: 0.0, gain=lambda *_: -0.4, one_label=one_label)
+    assert pilot.choose_factors(scores, pilot.L1_FACTORS, pilot.L2_FACTORS)[0] == l1
+
+
 # ------------------------------------------------------------------------------------------- costs
 
 
