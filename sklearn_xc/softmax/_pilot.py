@@ -29,7 +29,7 @@ LEAST_RATE, HALF_DECADE = 0.1, 10**0.5
 WORTH_MORE, CHANCE = 0.02, 2
 
 
-class Pilot(NamedTuple):
+class RidgePilot(NamedTuple):
     """Some classes with their rows, a part of which is held out.
 
     Attributes
@@ -112,7 +112,7 @@ def pilot_of(
     n_texts=0,
     n_threads=1,
 ):
-    """Return the Pilot of a fit, None where too few rows could be held out.
+    """Return the RidgePilot of a fit, None where too few rows could be held out.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def pilot_of(
         return None
     parts = np.setdiff1d(np.arange(len(chosen)), held_out), held_out
     weights = [None if sample_weight is None else sample_weight[chosen[p]] for p in parts]
-    return Pilot(
+    return RidgePilot(
         *(rows.take(chosen[p]) for p in parts),
         *(codes[p] for p in parts),
         *weights,
@@ -162,7 +162,7 @@ def pilot_of(
 
 
 def ridge_by(pilot, rate, usual=RIDGE):
-    """Return the ridge for rows of length 1 that serves a Pilot best at this rate.
+    """Return the ridge for rows of length 1 that serves a RidgePilot best at this rate.
 
     From the usual one on, which is also that of None, it goes down or up a decade at a time for as
     long as that gains more than chance, and comes back half a decade if that loses no more.

@@ -8,7 +8,7 @@ from sklearn.preprocessing import normalize
 from sklearn_xc import ImplicitSoftmaxRegressor, LDGSClassifier
 from sklearn_xc.softmax import _pilot
 from sklearn_xc.softmax._full_softmax import RATE, RIDGE, usual_rate
-from sklearn_xc.softmax._pilot import Pilot, gains, pilot_of, rate_by, ridge_by
+from sklearn_xc.softmax._pilot import RidgePilot, gains, pilot_of, rate_by, ridge_by
 from sklearn_xc.utils._matrix import as_rows
 
 N_CLASSES, N_ROWS, N_WORDS = 1200, 4800, 2400
@@ -148,7 +148,7 @@ def test_losses_are_those_of_held_out_rows():
     X, y = words(0.2)
     pilot = made(X, y)
     scored = pilot._replace(held_out=pilot.rows, y_held_out=pilot.y)
-    assert isinstance(pilot, Pilot)
+    assert isinstance(pilot, RidgePilot)
     assert scored.losses(RIDGE, RATE).mean() < 0.5 * pilot.losses(RIDGE, RATE).mean()
 
 
