@@ -303,3 +303,29 @@ def test_texts_and_labels_that_join_are_of_columns_of_their_own():
     model.add_labels(sparse.csr_array(X + new), y * 0 + 20 + y % 2)
     assert model.coef_.shape == (22, N_COLUMNS)
     assert set(model.predict(X)) <= set(range(22))
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        np.array([-1, 3], np.int32),
+        np.array([3, N_COLUMNS], np.int32),
+        np.array([3, 3], np.int32),
+        np.array([3.0, 4.0], np.float32),
+        np.empty(0, np.int32),
+    ],
+)
+def test_columns_of_a_file_are_columns_of_the_model(columns, made):
+    X, _, y = texts()
+    model = made().fit(X, y)
+    model._columns = columns
+    with pytest.raises(ValueError, match="the columns in use do not ascend within 1048576"):
+        model.save(io.BytesIO())
+
+
+def test_a_layer_of_other_columns_is_refused():
+    X, _, y = texts()
+    model = _made(*LAYERS["layer"])().fit(X, y)
+    model._columns = model._columns[:-1]
+    with pytest.raises(ValueError, match=r"rows|one for each feature|sums of squared"):
+        model.save(io.BytesIO())
