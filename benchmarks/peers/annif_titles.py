@@ -1,10 +1,11 @@
 """Our backend of Annif beside Annif's own of omikuji, through Annif's command line.
 
-    python -m benchmarks.peers.annif_titles [--part train learn] [--projects NAME ...]
+    python -m benchmarks.peers.annif_titles [--part train ensembles learn] [--projects NAME ...]
 
 Titles of a library catalogue with their subjects (yso_finna_en_small), as `annif train` and
-`annif eval` read them. `train`: all at once. `learn`: nine tenths, then the rest. Annif has an
-environment of its own, build/annif, which the first run makes. Writes measurements/annif.md.
+`annif eval` read them. `train`: all at once. `ensembles`: Annif's of a tree and of a matcher of
+names. `learn`: nine tenths, then the rest. Annif has an environment of its own, build/annif, which
+the first run makes. Writes measurements/annif.md.
 """
 
 import json
@@ -27,8 +28,11 @@ PROJECTS = {
     "ppdsparse": ("PPDSparseClassifier", {"backend": "sklearn_xc", "method": "ppdsparse"}),
     "bonsai": ("omikuji, as Annif's wiki sets Bonsai", {"backend": "omikuji", **BONSAI}),
     "parabel": ("omikuji, defaults (Parabel)", {"backend": "omikuji"}),
+    "mllm": ("MLLM", {"backend": "mllm"}),
+    "mean": ("mean of Bonsai and MLLM", {"backend": "ensemble", "sources": "bonsai,mllm"}),
+    "pav": ("PAV ensemble of Bonsai and MLLM", {"backend": "pav", "sources": "bonsai,mllm"}),
 }
-LEARNING = "learning"
+LEARNING, SOURCES, ENSEMBLES = "learning", ("bonsai", "mllm"), ("mean", "pav")
 PROJECTS[LEARNING] = ("", PROJECTS["ppdsparse"][1] | {"allow_learn": "True"})
 
 
@@ -129,6 +133,22 @@ def measure_train(python, projects):
         _runner.keep("annif", "train", name, found)
 
 
+def measure_ensembles(python, _):
+    """The last tenth weighs sources of the other nine, which are trained on all titles then."""
+    for source in SOURCES:
+        annif(python, "train", source, "first.tsv", "-j", "2")
+    weighing = annif(python, "train", "pav", "rest.tsv", "-j", "2")
+    trained = [annif(python, "train", source, "train.tsv", "-j", "2") for source in SOURCES]
+    for name in ENSEMBLES:
+        steps = [*trained, weighing] if name == "pav" else trained
+        found = {"train": {"seconds": sum(step["seconds"] for step in steps)}}
+        found["train"]["mb"] = max(step["mb"] for step in steps)
+        found["model_mb"] = sum(map(model_mb, [*SOURCES, name]))
+        found |= evaluate(python, name)
+        print(name, found, flush=True)
+        _runner.keep("annif", "train", name, found)
+
+
 def measure_learn(python, _):
     steps = [
         ("train on nine tenths", "train", "first.tsv", ["-j", "2"]),
@@ -142,7 +162,7 @@ def measure_learn(python, _):
         _runner.keep("annif", "learn", title, found)
 
 
-PARTS = {"train": measure_train, "learn": measure_learn}
+PARTS = {"train": measure_train, "ensembles": measure_ensembles, "learn": measure_learn}
 
 
 # ------------------------------------------------------------------------------------------- page
@@ -173,7 +193,9 @@ def write_page(found):
         "the same "
         "analyzer, snowball(english), and the same TF-IDF. Metrics in per cent as Annif counts "
         "them, seconds and peak memory of the whole commands, two threads in training, one process "
-        "in evaluation. One run each. "
+        "in evaluation. One run each. The PAV ensemble is fitted on a tenth of the titles, with "
+        "sources trained on the others, which are then trained on all; its seconds leave out that "
+        "first training. "
         + ", ".join(f"{name} {version}" for name, version in versions.items())
         + ". The data are bags of words, hence no pairs of words (ngram=2).",
         "## Train",
@@ -187,7 +209,7 @@ def write_page(found):
 
 def main():
     parser = _runner.parser(__doc__, parts=tuple(PARTS))
-    names = [name for name in PROJECTS if name != LEARNING]
+    names = [name for name in PROJECTS if name not in (LEARNING, *ENSEMBLES)]
     parser.add_argument("--projects", nargs="+", choices=names, default=names, help="to train")
     options = parser.parse_args()
     if not options.report:
