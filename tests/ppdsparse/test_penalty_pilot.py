@@ -104,7 +104,7 @@ def test_a_gain_within_half_a_standard_error_moves_no_l2():
     ],
 )
 def test_a_weaker_l1_has_to_gain_a_standard_error_but_for_clean_labels(one_label, l2, gain, l1):
-    """It makes a far larger model: ten times the weights on yso_finna_en_small."""
+    """It makes a far larger model: four times the weights on yso_finna_en_small."""
 
     def gained(pair, over):
         if pair[1] != over[1]:
