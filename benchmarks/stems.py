@@ -98,8 +98,8 @@ HEAD = """# Stems in place of words
 {source}
 
 nDCG@5 on test rows, by default parameters. The rows of a language are those of tldr_commands most
-of whose commonest words are its own; esco_occupations is English, with names of labels. The error is
-that of the mean gain over test rows. {gains}
+of whose commonest words are its own; esco_occupations is English, with names of labels. The error
+is that of the mean gain over test rows. {gains}
 """
 
 
