@@ -39,6 +39,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
+from ..feature_extraction._stems import StemmedAnalyzer
 from ..utils._records import is_labels, is_number, is_text, is_truth
 from ._step_values import (
     is_function,
@@ -135,6 +136,7 @@ STEPS_IN_A_ROW = Rule(partial(_are_parts, length=2), "a list of (name, step)")
 COLUMNS = Rule(partial(_are_parts, length=3), "a list of (name, step, columns without functions)")
 PART = Rule(_is_part, "an estimator or a text")
 WEIGHTS = Rule(_are_weights, "a number for each name, or None")
+ANALYZERS = _only("word", "char", "char_wb")
 OF_TEXTS = {
     "input": _only("content"),
     "encoding": _only(*ENCODINGS),
@@ -146,7 +148,10 @@ OF_TEXTS = {
     "stop_words": Rule(_is_words, "a text, a list of texts, or None"),
     "token_pattern": Rule(lambda value: value is None or is_text(value), "a text or None"),
     "ngram_range": Rule(_is_ngram_range, f"two whole numbers from 1 to {LONGEST_NGRAM}"),
-    "analyzer": _only("word", "char", "char_wb"),
+    "analyzer": Rule(
+        lambda value: type(value) is StemmedAnalyzer or ANALYZERS.test(value),
+        f"{ANALYZERS.words} or a StemmedAnalyzer",
+    ),
     "binary": TRUTH,
     "dtype": NUMBER_TYPE,
 }
