@@ -80,6 +80,7 @@ def test_public_names_exist_and_are_documented():
     modules = [
         "",
         ".metrics",
+        ".feature_extraction",
         ".datasets",
         ".mips",
         ".inspection",
