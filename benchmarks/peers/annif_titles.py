@@ -36,9 +36,6 @@ LEARNING, SOURCES, ENSEMBLES = "learning", ("bonsai", "mllm"), ("mean", "pav")
 PROJECTS[LEARNING] = ("", PROJECTS["ppdsparse"][1] | {"allow_learn": "True"})
 
 
-# --------------------------------------------------------------------------------------- project
-
-
 def write_files(n_titles=10**6):
     """The vocabulary, the titles and the projects, in files as Annif reads them."""
     WORK.mkdir(parents=True, exist_ok=True)
@@ -83,9 +80,6 @@ def titles(X, Y, words, uris):
             for j, count in zip(row.indices, row.data, strict=True)
         )
         yield f"{text}\t{' '.join(f'<{uris[k]}>' for k in labels)}\n"
-
-
-# --------------------------------------------------------------------------------------- commands
 
 
 def annif(python, *arguments):
@@ -163,9 +157,6 @@ def measure_learn(python, _):
 
 
 PARTS = {"train": measure_train, "ensembles": measure_ensembles, "learn": measure_learn}
-
-
-# ------------------------------------------------------------------------------------------- page
 
 
 def row(title, found):

@@ -34,9 +34,6 @@ np.save(sys.argv[2], load_model(device="cpu").encode(texts, batch_size=64).astyp
 """
 
 
-# ------------------------------------------------------------------------------------------ rows
-
-
 def rows(name, most):
     """(X, y, X_test, y_test): float32 arrays of unit length; classes, or a sparse indicator.
 
@@ -104,9 +101,6 @@ def labels(name):
     if name in FIRST_LABEL:
         return [np.asarray(Y.argmax(axis=1)).ravel() for Y in (split.Y, split.Y_test)]
     return [split.Y, split.Y_test]
-
-
-# ------------------------------------------------------------------------------------ estimators
 
 
 class Neighbors:
@@ -202,9 +196,6 @@ def estimators(multiclass):
     }
 
 
-# ------------------------------------------------------------------------------------- measuring
-
-
 def measure(name, title, most, limit):
     """Figures of one estimator, from a process of its own, which the system ends at the limit."""
     context = multiprocessing.get_context("spawn")
@@ -252,9 +243,6 @@ def in_process(sender, name, title, most, limit):
             "k": int((indicator(y).sum(axis=0) > 0).sum()),
         }
     )
-
-
-# ------------------------------------------------------------------------------------------ page
 
 
 def row(title, found):

@@ -99,7 +99,7 @@ class TopKAbstainClassifier(BaseThresholdWrapper):
     >>> answered = found != sure.abstain_label_
     >>> right = (found == y[600:])[answered].mean()
     >>> print(f"{answered.mean():.1f} answered, {right:.1f} of these right")
-    0.7 answered, 0.8 of these right
+    0.6 answered, 0.8 of these right
     >>> print(f"all answered, {plain.score(X[600:], y[600:]):.1f} right")
     all answered, 0.6 right
     """

@@ -249,13 +249,6 @@ def test_warm_start_from_another_problem(x, y, samples, columns):
     assert vars(model) == before
 
 
-def test_more_features_than_memory():
-    many = 2**31 - 5
-    huge = sparse.csr_array((np.ones(3), [0, 5, many - 1], [0, 1, 2, 3]), shape=(3, many))
-    message = rf"fit: weights of 16 classes of {many} features for each of 1 jobs would take 412,"
-    assert_refused(PPDSparseClassifier(), huge, [0, 1, 2], MemoryError, message)
-
-
 def test_memory_limit_of_the_environment(monkeypatch):
     wide = sparse.csr_array((30, 200_000), dtype=np.float32)
     monkeypatch.setenv("SKLEARN_XC_MEMORY_LIMIT", "1000000")

@@ -11,18 +11,24 @@ from sklearn_xc.datasets import make_xc_classification
 pytestmark = pytest.mark.kernel
 
 
-@pytest.mark.parametrize(
-    ("n_samples", "n_features", "n_classes"), [(20_000, 5000, 200), (3000, 60_000, 400)]
-)
-def test_training_stays_within_the_formula(n_samples, n_features, n_classes):
-    X, y = make_xc_classification(n_samples, n_features, n_classes, random_state=0)
-    model = PPDSparseClassifier(random_state=0)
+SIZES = [(20_000, 5000, 200), (3000, 60_000, 400)]
+
+
+def peak_of(model, X, y):
+    """Bytes at the peak of a fit."""
     tracemalloc.start()
     try:
         model.fit(X, y)
-        peak = tracemalloc.get_traced_memory()[1]
+        return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize(("n_samples", "n_features", "n_classes"), SIZES)
+def test_training_stays_within_the_formula(n_samples, n_features, n_classes):
+    X, y = make_xc_classification(n_samples, n_features, n_classes, random_state=0)
+    model = PPDSparseClassifier("rows", "rows", random_state=0)
+    peak = peak_of(model, X, y)
     n_weights = model.coef_.nnz
     # Lists are reserved at their full length, 8 D + 16 N bytes for each of sixteen classes, though
     # memory is taken only as they grow; tracemalloc counts what is reserved.
@@ -33,3 +39,10 @@ def test_training_stays_within_the_formula(n_samples, n_features, n_classes):
     assert peak >= 0.4 * formula  # it would say nothing if it were far too large
     assert formula < 4 * n_samples * n_classes + 4 * n_features * n_classes + workspace
     assert np.isfinite(model.coef_.data).all()
+
+
+@pytest.mark.parametrize(("n_samples", "n_features", "n_classes"), SIZES)
+def test_penalties_that_are_chosen_take_little_more(n_samples, n_features, n_classes):
+    X, y = make_xc_classification(n_samples, n_features, n_classes, random_state=0)
+    given = peak_of(PPDSparseClassifier("rows", "rows", random_state=0), X, y)
+    assert peak_of(PPDSparseClassifier(random_state=0), X, y) <= 1.2 * given

@@ -160,8 +160,8 @@ def test_fits_of_one_round_each_end_where_one_fit_does(loss):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(1000, 20)), rng.integers(0, 5, 1000)
     X[np.arange(1000), y] += 1
-    cold = PPDSparseClassifier(loss=loss, random_state=0).fit(X, y)
-    model = PPDSparseClassifier(loss=loss, warm_start=True, max_iter=1, random_state=0)
+    cold = PPDSparseClassifier("rows", "rows", loss=loss, random_state=0).fit(X, y)
+    model = clone(cold).set_params(warm_start=True, max_iter=1)
     gaps = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
