@@ -58,16 +58,18 @@ class LDGSPlainSteps:
         self._squares = self.rows.squared_norms()
         if self._weight is not None:
             self._squares *= self._weight
-        self._plan, self._seed, self._decay = plan, seed, params.decay
+        self._seed, self._decay = seed, params.decay
         self._n_passes, self._batch_size = n_passes, min(params.batch_size, len(self.visited))
         self.n_classes, self.n_visited, self._done = problem.n_classes, 0, False
         if params.alpha == "auto":
             inside = problem._replace(rows=self.rows, sample_weight=self._weight)
-            alpha = automatic_ridge(inside, params, RIDGE, n_passes, seed, n_threads)
+            alpha, times = automatic_ridge(inside, params, RIDGE, n_passes, seed, n_threads)
+            plan = plan._replace(learning_rate=times * plan.learning_rate)
             self.alpha = alpha / len(self.visited)
         else:
             self.alpha = params.alpha
             alpha = params.alpha * len(self.visited) / np.square(self._coordinates.scale)
+        self.plan = plan
         self._steps = ExactSteps(
             self.rows,
             self._y,
@@ -101,7 +103,7 @@ class LDGSPlainSteps:
         n_gradients = self.n_visited / max(len(self.visited), 1) / self._batch_size**2
         counts = np.bincount(self._y[self.visited], minlength=self.n_classes)
         of_classes = (n_gradients * counts).astype(np.float32)
-        if self._plan.form != "features":
+        if self.plan.form != "features":
             return SimpleNamespace(squares_W=of_classes, squares_U=np.zeros(0, np.float32))
         weight = np.zeros(self.rows.shape[0], dtype=np.float32)
         weight[self.visited] = n_gradients
@@ -117,7 +119,7 @@ class LDGSPlainSteps:
             shares = 1 / (1.0 + number * n_batches + np.arange(n_batches))
         else:
             shares = share_of_rate(self._decay, passes, self._n_passes)
-        rates = self._plan.learning_rate * shares
+        rates = self.plan.learning_rate * shares
         seed = stream(self._seed, "rounding", number).integers(2**63)
         weight = calmed_weights(self._weight, self._squares, rates[0])
         loss = self._steps.epoch(order, self._batch_size, rates, int(seed), weight)

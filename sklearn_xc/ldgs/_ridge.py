@@ -6,7 +6,7 @@ import numpy as np
 
 from .._kernels.ldgs import _row_updates
 from ..softmax._full_softmax import usual_rate
-from ..softmax._pilot import pilot_of, ridge_by
+from ..softmax._pilot import pilot_of, rate_by, ridge_by
 
 NO_STRENGTH, NOTHING_SETTLED = np.empty(0, dtype=np.float32), np.empty(0)
 # Rows that no step touches bear the ridge when it has grown to this share of a typical one: that is
@@ -15,7 +15,8 @@ RIDGE_AT_ONCE = 0.01
 
 
 def automatic_ridge(problem, params, usual, n_passes, seed, n_threads):
-    """Return the ridge of alpha="auto" for all samples, in the units of the steps.
+    """Return the ridge of alpha="auto" for all samples, in the units of the steps, and what it asks
+    of the rate of steps on all classes: a factor.
 
     A softmax of one class a row has what serves rows held out best, parts and all else the
     usual one.
@@ -29,7 +30,7 @@ def automatic_ridge(problem, params, usual, n_passes, seed, n_threads):
     n_passes, seed, n_threads : int
     """
     if not problem.whole or problem.multilabel or params.loss != "cross_entropy":
-        return usual
+        return usual, 1.0
     samples = problem.visited()
     pilot = pilot_of(
         problem.rows,
@@ -42,7 +43,9 @@ def automatic_ridge(problem, params, usual, n_passes, seed, n_threads):
         n_texts=problem.n_texts,
         n_threads=n_threads,
     )
-    return ridge_by(pilot, usual_rate(len(samples), problem.n_classes), usual)
+    rate = usual_rate(len(samples), problem.n_classes)
+    ridge = ridge_by(pilot, rate, usual)
+    return ridge, rate_by(pilot, ridge, rate) / rate
 
 
 class Ridge:

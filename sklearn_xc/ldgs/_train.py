@@ -275,7 +275,7 @@ def fit_ldgs(problem, params, plan, state, start, *, n_passes, n_before, seed, n
         require_weights(None, problem.n_classes, *[problem.rows.shape[1]] * 2)
         state, change = having_seen(state, problem), Unchanged()
         steps = LDGSPlainSteps(problem, start, params, plan, n_passes, seed, n_threads)
-        alpha = steps.alpha
+        alpha, plan = steps.alpha, steps.plan
     else:
         prepared = _prepare(problem, params, plan, state, start, n_passes, seed, n_threads)
         plan, state, steps, change, alpha = prepared
@@ -357,7 +357,7 @@ def _prepare(problem, params, plan, state, start, n_passes, seed, n_threads):
     if alpha == "auto":
         alpha = 0.0
         if linear and not hidden and units is not None:
-            ridge = automatic_ridge(inside, params, PRIOR, n_passes, seed, n_threads)
+            ridge, _ = automatic_ridge(inside, params, PRIOR, n_passes, seed, n_threads)
             alpha = ridge / n_seen
         strengths = alpha, 0.0
     else:
