@@ -36,7 +36,7 @@ CONSTANTS = {
     "memoir": ["memoir._auto:AUTO_ALPHA"],
     "implicit": ["implicit_softmax._regressor:ridge_by"],
     "ldgs": ["ldgs._ridge:ridge_by"],
-    "augment_reduce": ["augment_reduce._auto:RIDGE", "augment_reduce._exact_steps:RIDGE"],
+    "augment_reduce": ["augment_reduce._auto:RIDGE", "augment_reduce._exact_steps:ridge_by"],
 }
 TITLES = {
     "memoir": "MemoirSVC",
@@ -44,7 +44,7 @@ TITLES = {
     "ldgs": "LDGSClassifier",
     "augment_reduce": "AugmentReduceClassifier",
 }
-SEARCHED = "implicit", "ldgs"
+SEARCHED = "implicit", "ldgs", "augment_reduce"
 BEFORE = {}  # what these are without a factor
 MOST_TEST_ROWS = 2000
 CAPTION = f"""\

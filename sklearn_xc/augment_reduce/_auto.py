@@ -7,7 +7,6 @@ import numpy as np
 from ..softmax._full_softmax import BATCH as BATCH_OF_PLAIN
 from ..training._convergence import number_of_passes
 from ..utils._coordinates import Coordinates
-from ._exact_steps import PLAIN_PASSES
 
 PUBLISHED_RATE, PUBLISHED_LENGTH = 0.02, 68  # on Bibtex, with this many ones in a row
 # Times that, where it serves: with all classes, for gradients have no noise of drawing and rates
@@ -20,6 +19,7 @@ BATCH = 500  # of batch_size="auto"
 # batch names few, and each takes rare and noisy steps.
 BATCH_OF_PARTS, CLASSES_OF_A_SAMPLE = 32, 4
 PASSES = 20  # of max_iter="auto", where they make enough steps
+PLAIN_PASSES = 10  # of plain steps
 RIDGE = 1.0  # of alpha="auto", as LogisticRegression() has on standardised columns
 # With some 30 times the classes that a sample of A&R sees, a step of all classes, whose weights
 # stand one beside the other, takes as long; with this many it still repays what more it takes.
@@ -233,6 +233,13 @@ def ridge_of(model, n_features, dense):
     if model.alpha != "auto":
         return np.full(n_features, float(model.alpha))
     return RIDGE * model._state.moments.coordinates(dense).scale ** 2
+
+
+def alpha_of(model, settings):
+    """Return the strength of the penalty as it was given; of "auto" that in units of the steps."""
+    if model.alpha != "auto":
+        return float(model.alpha)
+    return float(settings.alpha) if settings.plain else RIDGE
 
 
 def entries_of(model, coordinates):

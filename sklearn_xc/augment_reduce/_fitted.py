@@ -18,6 +18,7 @@ def check_loaded(model):
         n_steps_=is_int32,
         bound_=is_text,
         learning_rate_=is_not_negative,
+        alpha_=is_not_negative,
         _waiting=either(None, is_a(Waiting)),
     )
     model._state.require_sizes(len(model.classes_), model._n_kept)

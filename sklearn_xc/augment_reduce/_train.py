@@ -1,6 +1,5 @@
 """Algorithms 1 and 2 of Augment-and-Reduce, one-vs-each and the exact softmax: the passes."""
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +19,7 @@ from ..training._schedules import share_of_rate
 from ..utils._random import stream
 from ..utils._rows import Rows
 from ._auto import (
+    alpha_of,
     bound_of,
     coordinates_of,
     entries_of,
@@ -98,6 +98,7 @@ class Result(NamedTuple):
     bound: str  # that ran
     learning_rate: float
     held_out: np.ndarray  # bool (n_samples,)
+    alpha: float
 
 
 def step_size(t, learning_rate):
@@ -372,7 +373,7 @@ def train(model, rows, codes, sample_weight, weights, max_iter, progress, part=N
         seed=seed,
     )
     if plain:
-        settings = replace(settings, **plain_settings(model, coordinates.scale, n_classes, samples))
+        settings = plain_settings(model, coordinates.scale, samples, settings, n_texts)
     if not starts_at_zero:
         to_inside(*weights, coordinates)
     averages, squares = model._state.averages, coordinates.scale**2
@@ -388,7 +389,8 @@ def train(model, rows, codes, sample_weight, weights, max_iter, progress, part=N
     W, b = to_outside(result.W, result.b, coordinates)
     if keeps:
         averages = result.averages[0] * squares.astype(np.float32), result.averages[1]
-    return result._replace(W=W, b=b, averages=averages if keeps else None, held_out=held_out)
+    result = result._replace(W=W, b=b, averages=averages if keeps else None)
+    return result._replace(held_out=held_out, alpha=alpha_of(model, settings))
 
 
 def run(steps, watched, settings, progress, coordinates):
@@ -445,5 +447,6 @@ def run(steps, watched, settings, progress, coordinates):
         met_tol or stop,
         settings.bound,
         float(settings.learning_rate),
+        None,
         None,
     )

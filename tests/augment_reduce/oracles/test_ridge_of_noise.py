@@ -1,5 +1,6 @@
 """A probit of many classes has a ridge that goes by how much rows are alike."""
 
+from dataclasses import fields
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,8 +8,11 @@ import pytest
 from scipy import sparse
 
 from sklearn_xc import AugmentReduceClassifier
-from sklearn_xc.augment_reduce._exact_steps import RIDGE, likeness, plain_settings
+from sklearn_xc.augment_reduce import _exact_steps
+from sklearn_xc.augment_reduce._auto import PassSettings
+from sklearn_xc.augment_reduce._exact_steps import likeness, plain_settings
 from sklearn_xc.augment_reduce._noise_models import slope_of_noise
+from sklearn_xc.softmax._full_softmax import RIDGE
 from sklearn_xc.utils._matrix import as_rows, normalise
 
 N_CLASSES = 2000
@@ -29,16 +33,21 @@ def test_likeness_is_the_mean_square_of_inner_products_of_pairs(to_matrix):
     assert found == pytest.approx(np.mean(pairs**2), rel=1e-5)
 
 
-def test_words_of_few_rows_take_the_ridge_of_the_softmax_and_few_directions_more():
-    probit, softmax = AugmentReduceClassifier("probit"), AugmentReduceClassifier()
+def alpha_of(model, scale, samples, **params):
+    given = PassSettings(**dict.fromkeys(field.name for field in fields(PassSettings)))
+    model = AugmentReduceClassifier(model, **params)
+    model.classes_ = np.arange(N_CLASSES)
+    return plain_settings(model, scale, samples, given, 0).alpha
+
+
+def test_words_of_few_rows_take_the_ridge_of_the_softmax_and_few_directions_more(monkeypatch):
+    monkeypatch.setattr(_exact_steps, "ridge_of_softmax", lambda *_: RIDGE)
     slope = slope_of_noise("probit", N_CLASSES)
     own = samples_of(sparse.csr_array(sparse.eye_array(600)))
     directions = np.random.default_rng(0).normal(size=(600, 20))
     shared = samples_of(directions / np.linalg.norm(directions, axis=1, keepdims=True))
     one = np.ones(600)
-    assert plain_settings(probit, one, N_CLASSES, own)["alpha"] == pytest.approx(RIDGE, rel=1e-3)
-    assert plain_settings(softmax, one, N_CLASSES, shared)["alpha"] == RIDGE
-    found = plain_settings(probit, one[:20], N_CLASSES, shared)["alpha"]
-    assert found == pytest.approx(RIDGE * slope**1.25)
-    given = AugmentReduceClassifier("probit", alpha=2.0)
-    np.testing.assert_allclose(plain_settings(given, 2 * one, N_CLASSES, own)["alpha"], 0.5 * one)
+    assert alpha_of("probit", one, own) == pytest.approx(RIDGE, rel=1e-3)
+    assert alpha_of("softmax", one, shared) == RIDGE
+    assert alpha_of("probit", one[:20], shared) == pytest.approx(RIDGE * slope**1.25)
+    np.testing.assert_allclose(alpha_of("probit", 2 * one, own, alpha=2.0), 0.5 * one)

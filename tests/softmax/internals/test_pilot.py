@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
-from sklearn_xc import ImplicitSoftmaxRegressor, LDGSClassifier
+from sklearn_xc import AugmentReduceClassifier, ImplicitSoftmaxRegressor, LDGSClassifier
 from sklearn_xc.softmax import _pilot
 from sklearn_xc.softmax._full_softmax import RATE, RIDGE, usual_rate
 from sklearn_xc.softmax._pilot import RidgePilot, gains, pilot_of, rate_by, ridge_by
@@ -54,6 +54,32 @@ def test_clean_labels_of_few_rows_are_hardly_shrunk(kind):
     given = kind(random_state=0, alpha=usual).fit(X[~test], y[~test])
     assert found.alpha_ < 0.1 * usual
     assert log_loss(found, X[test], y[test]) < 0.8 * log_loss(given, X[test], y[test])
+
+
+@pytest.mark.parametrize("model", ["softmax", "probit", "logistic"])
+def test_noise_models_of_clean_labels_are_hardly_shrunk_whatever_the_threads(model):
+    X, y = words(0.0)
+    test = np.arange(N_ROWS) < N_CLASSES
+    found, twin = (
+        AugmentReduceClassifier(model, random_state=0, n_jobs=n).fit(X[~test], y[~test])
+        for n in (1, 2)
+    )
+    assert found.alpha_ == twin.alpha_ < 0.1 * RIDGE
+    np.testing.assert_array_equal(found.coef_, twin.coef_)
+    given = AugmentReduceClassifier(model, random_state=0, alpha=RIDGE).fit(X[~test], y[~test])
+    assert given.alpha_ == RIDGE
+    assert log_loss(found, X[test], y[test]) < 0.9 * log_loss(given, X[test], y[test])
+
+
+def test_other_steps_have_the_constants():
+    X, y = words(0.0)
+    few = y < 600
+    drawn = AugmentReduceClassifier(bound="augment_reduce", max_iter=1, random_state=0)
+    assert drawn.fit(X, y).alpha_ == 1
+    assert drawn.set_params(bound="auto").fit(X[few], y[few]).alpha_ == 1
+    logistic = AugmentReduceClassifier("logistic", "exact", max_iter=1, random_state=0)
+    assert logistic.fit(X[few], y[few]).alpha_ == RIDGE
+    assert drawn.partial_fit(X[few], y[few], classes=np.arange(N_CLASSES)).alpha_ == 1
 
 
 def test_rows_that_say_little_are_shrunk_more():
