@@ -20,7 +20,7 @@ from ..softmax._full_softmax import (
     calmed_weights,
     cuts_at,
 )
-from ..softmax._pilot import pilot_of, ridge_by
+from ..softmax._pilot import pilot_of, ridge_and_rate
 from ..softmax._probabilities import log_softmax
 from ..topk._feature_major import feature_major, n_places, padded_intercept, untouched_zeros
 from ..training._schedules import share_of_rate
@@ -60,14 +60,15 @@ def plain_coordinates(rows, sample_weight):
     return Coordinates(found.mean, np.full(rows.shape[1], 1.0) * found.scale)
 
 
-def ridge_of_softmax(model, samples, settings, n_texts: int):
-    """Return the ridge that serves a softmax of rows held out best, the usual one of few classes.
+def steps_of_softmax(model, samples, settings, n_texts: int):
+    """Return the ridge and the rate that serve a softmax of rows held out best, the usual ones of
+    few classes.
 
     What the softmax finds serves other noise of many classes too, but not the ten digits: a probit
     with a third of its ridge had a log-loss of 2.2 on them in place of 0.37.
     """
     if are_few(len(model.classes_), model):
-        return RIDGE
+        return RIDGE, RATE
     pilot = pilot_of(
         samples.rows,
         samples.y,
@@ -79,7 +80,7 @@ def ridge_of_softmax(model, samples, settings, n_texts: int):
         n_texts=n_texts,
         n_threads=settings.n_threads,
     )
-    return ridge_by(pilot, RATE)
+    return ridge_and_rate(pilot, RATE)
 
 
 def plain_settings(model, scale, samples, settings, n_texts: int):
@@ -104,11 +105,11 @@ def plain_settings(model, scale, samples, settings, n_texts: int):
     n_texts : int
         How many of the last rows are texts of labels.
     """
-    slope = slope_of_noise(model.model, len(model.classes_))
+    slope, rate = slope_of_noise(model.model, len(model.classes_)), RATE
     if model.alpha != "auto":
         alpha = float(model.alpha) / scale**2
     else:
-        alpha = ridge_of_softmax(model, samples, settings, n_texts)
+        alpha, rate = steps_of_softmax(model, samples, settings, n_texts)
         if slope != 1:
             alike = likeness(samples.rows, samples.training)
             alpha *= slope ** min(MOST_POWER, OF_LIKENESS * alike)
@@ -116,7 +117,7 @@ def plain_settings(model, scale, samples, settings, n_texts: int):
         settings,
         plain=True,
         batch_size=BATCH,
-        learning_rate=RATE / slope**2,
+        learning_rate=rate / slope**2,
         alpha=alpha,
         falls_to_zero=True,
     )
@@ -171,7 +172,7 @@ class PlainSteps:
         passes = number - 1 + np.arange(n_batches) / n_batches
         rates = settings.learning_rate * share_of_rate("linear", passes, settings.max_iter)
         # a probit's gradients are as much longer as its utilities are smaller: the softmax's rate
-        rate = rates[0] * RATE / settings.learning_rate
+        rate = rates[0] * slope_of_noise(settings.model, self._n_classes) ** 2
         seed = stream(settings.seed, "rounding", number).integers(2**63)
         weight = calmed_weights(self._samples.weight, self._squares, rate)
         self._steps.epoch(order, settings.batch_size, rates, int(seed), weight)

@@ -6,7 +6,7 @@ import numpy as np
 
 from .._kernels.ldgs import _row_updates
 from ..softmax._full_softmax import usual_rate
-from ..softmax._pilot import pilot_of, rate_by, ridge_by
+from ..softmax._pilot import pilot_of, ridge_and_rate
 
 NO_STRENGTH, NOTHING_SETTLED = np.empty(0, dtype=np.float32), np.empty(0)
 # Rows that no step touches bear the ridge when it has grown to this share of a typical one: that is
@@ -44,8 +44,8 @@ def automatic_ridge(problem, params, usual, n_passes, seed, n_threads):
         n_threads=n_threads,
     )
     rate = usual_rate(len(samples), problem.n_classes)
-    ridge = ridge_by(pilot, rate, usual)
-    return ridge, rate_by(pilot, ridge, rate) / rate
+    ridge, found = ridge_and_rate(pilot, rate, usual)
+    return ridge, found / rate
 
 
 class Ridge:

@@ -207,6 +207,12 @@ def rate_by(pilot, ridge, rate):
     return rate
 
 
+def ridge_and_rate(pilot, rate, usual=RIDGE):
+    """Return the ridge that serves a RidgePilot best, and the rate that suits this ridge."""
+    ridge = ridge_by(pilot, rate, usual)
+    return ridge, rate_by(pilot, ridge, rate)
+
+
 def gains(losses, before):
     """Return whether losses of the same rows are less than those before, by more than chance."""
     gain = before - losses

@@ -12,7 +12,7 @@ from sklearn_xc.augment_reduce import _exact_steps
 from sklearn_xc.augment_reduce._auto import PassSettings
 from sklearn_xc.augment_reduce._exact_steps import likeness, plain_settings
 from sklearn_xc.augment_reduce._noise_models import slope_of_noise
-from sklearn_xc.softmax._full_softmax import RIDGE
+from sklearn_xc.softmax._full_softmax import RATE, RIDGE
 from sklearn_xc.utils._matrix import as_rows, normalise
 
 N_CLASSES = 2000
@@ -41,7 +41,7 @@ def alpha_of(model, scale, samples, **params):
 
 
 def test_words_of_few_rows_take_the_ridge_of_the_softmax_and_few_directions_more(monkeypatch):
-    monkeypatch.setattr(_exact_steps, "ridge_of_softmax", lambda *_: RIDGE)
+    monkeypatch.setattr(_exact_steps, "steps_of_softmax", lambda *_: (RIDGE, RATE))
     slope = slope_of_noise("probit", N_CLASSES)
     own = samples_of(sparse.csr_array(sparse.eye_array(600)))
     directions = np.random.default_rng(0).normal(size=(600, 20))
