@@ -208,8 +208,10 @@ def rate_by(pilot, ridge, rate):
 
 
 def ridge_and_rate(pilot, rate, usual=RIDGE):
-    """Return the ridge that serves a RidgePilot best, and the rate that suits this ridge."""
+    """Return the ridge that serves a RidgePilot best, and the rate or a higher one that suits it."""
     ridge = ridge_by(pilot, rate, usual)
+    if pilot is None or pilot.whole:
+        return ridge, rate
     return ridge, rate_by(pilot, ridge, rate)
 
 
