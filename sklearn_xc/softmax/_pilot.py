@@ -208,7 +208,7 @@ def rate_by(pilot, ridge, rate):
 
 
 def ridge_and_rate(pilot, rate, usual=RIDGE):
-    """Return the ridge that serves a RidgePilot best, and the rate or a higher one that suits it."""
+    """Return the ridge that serves a RidgePilot best, and the rate, or a higher one that suits."""
     ridge = ridge_by(pilot, rate, usual)
     if pilot is None or pilot.whole:
         return ridge, rate
