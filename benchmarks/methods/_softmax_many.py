@@ -194,11 +194,9 @@ def text(every):
         "the probit's ridge leaves the mean row out, on codespell_fix here. Exact steps, "
         "ImplicitSoftmaxRegressor and LDGSClassifier were measured with the ridge that they find "
         "on held-out rows of some classes (whose seconds are not in those of *exact*) on the parts "
-        "of docstrings, esco_occupations and oewn_hypernym that are words and on the singular "
-        "vectors of codespell_fix, with the constant one on the others; AugmentReduceClassifier "
-        "has the constant one everywhere. The probit was "
-        "measured with this ridge on codespell_fix and the singular vectors of docstrings, "
-        "omniglot, codespell_fix and yso_finna_en_small, before it on the others. Other programs "
+        "of docstrings, esco_occupations, oewn_hypernym and codespell_fix that are words and on "
+        "the singular vectors of codespell_fix, AugmentReduceClassifier on all that are parts but "
+        "omniglot's pixels; on the others with the constant one. Other programs "
         "ran on the two processors.",
         _common.table(header, rows),
         "\n".join(claims),
