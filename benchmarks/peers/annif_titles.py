@@ -186,7 +186,7 @@ def write_page(found):
         "them, seconds and peak memory of the whole commands, two threads in training, one process "
         "in evaluation. One run each. The PAV ensemble is fitted on a tenth of the titles, with "
         "sources trained on the others, which are then trained on all; its seconds leave out that "
-        "first training. "
+        "first training. Seconds of MLLM and of both ensembles are of a busy machine. "
         + ", ".join(f"{name} {version}" for name, version in versions.items())
         + ". The data are bags of words, hence no pairs of words (ngram=2).",
         "## Train",
