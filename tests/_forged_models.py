@@ -6,6 +6,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.feature_extraction.text import TfidfVectorizer
 
 from sklearn_xc import (
     AugmentReduceClassifier,
@@ -21,6 +22,7 @@ from sklearn_xc import (
     TopKStackingClassifier,
     TopKThresholdClassifier,
 )
+from sklearn_xc.feature_extraction import StemmedAnalyzer
 
 RNG = np.random.default_rng(0)
 X = sparse.random_array((60, 20), density=0.3, rng=RNG, dtype=np.float32)
@@ -48,7 +50,9 @@ MODELS = {
     "neighbors": TopKNeighborsClassifier(n_neighbors=9, graded=True, random_state=0),
     "dense_neighbors": TopKNeighborsClassifier(index="hnsw", random_state=0),
     "label_texts": LabelTextClassifier(
-        TopKNeighborsClassifier(9, 2.0, 0.0, 1.0), label_texts={0: "w0 w1", 3: ["w2", "w3"]}
+        TopKNeighborsClassifier(9, 2.0, 0.0, 1.0),
+        TfidfVectorizer(analyzer=StemmedAnalyzer()),
+        label_texts={0: "w0 w1", 3: ["w2", "w3"]},
     ),
     "stack": TopKStackingClassifier(
         [("near", TopKNeighborsClassifier(9, 2.0, 0.0, 1.0))], "linear", random_state=0
