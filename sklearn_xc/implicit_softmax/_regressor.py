@@ -441,12 +441,9 @@ default="auto"
         `_stream` is of these samples already.
         """
         stream, coordinates, given = self._stream, self._stream.coordinates, data
-        searching = not part and self._searches(settings, data)
+        searching, auto = not part and self._searches(settings, data), self.learning_rate == "auto"
         workers = min(joblib.effective_n_jobs(self.n_jobs), len(FIRST)) if searching else 1
-        # In another layout they are copied in the end.
-        n_copies = 1 if solver_class(settings).by_feature(data.rows.dense) else 2
-        n_copies = max(n_copies, workers) + (start is not None)
-        self._require_weights(n_copies, 16 * data.rows.shape[0])
+        self._require_room(settings, data.rows, workers, start)
         data, n_classes = data.inside(coordinates), len(self.classes_)
         if start is not None:
             start = weights_inside(coordinates, *start)
@@ -457,7 +454,7 @@ default="auto"
         ridge = ridge_by(pilot, rate) if self.alpha == "auto" else RIDGE
         inside = inside_of(self, not np.any(given.rows.data), stream, ridge)
         settings = replace(settings, shuffle=settings.shuffle and not part, **inside)
-        if self.learning_rate == "auto" and not searching:
+        if auto and not searching:
             rate = rate_by(pilot, settings.alpha, rate)
         stop = np.zeros(1, dtype=np.int32)
         trials = self._trials(data, settings, start, shares, seed, stop) if searching else None
@@ -497,10 +494,16 @@ default="auto"
             stream = stream.with_auxiliary(keys[counted], solver.u[counted])
         self._stream, self.solver_ = stream.stepped_on(n_epochs, solver), settings.solver
         self.alpha_ = alpha_outside(self, coordinates, ridge)
-        given = None if self.learning_rate == "auto" else float(self.learning_rate)
-        self.learning_rate_ = rate / stream.length**2 if given is None else given
+        self.learning_rate_ = rate / stream.length**2 if auto else float(self.learning_rate)
         self.intercept_scaling_ = settings.intercept * stream.length
         return n_epochs, curve
+
+    def _require_room(self, settings, rows, workers, start):
+        """Refuse weights of so many fits at a time that do not fit into memory."""
+        # In another layout they are copied in the end.
+        n_copies = 1 if solver_class(settings).by_feature(rows.dense) else 2
+        n_copies = max(n_copies, workers) + (start is not None)
+        self._require_weights(n_copies, 16 * rows.shape[0])
 
     def _trials(self, data, settings, start, shares, seed, stop):
         """Return fits of a part of the samples by which rates are compared."""

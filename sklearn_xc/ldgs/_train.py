@@ -271,14 +271,9 @@ def fit_ldgs(problem, params, plan, state, start, *, n_passes, n_before, seed, n
     """
     if start is not None:
         require_same_layer(params.hidden_dim, start, plan)
-    if plan.plain:
-        require_weights(None, problem.n_classes, *[problem.rows.shape[1]] * 2)
-        state, change = having_seen(state, problem), Unchanged()
-        steps = LDGSPlainSteps(problem, start, params, plan, n_passes, seed, n_threads)
-        alpha, plan = steps.alpha, steps.plan
-    else:
-        prepared = _prepare(problem, params, plan, state, start, n_passes, seed, n_threads)
-        plan, state, steps, change, alpha = prepared
+    prepare = _prepare_plain if plan.plain else _prepare
+    prepared = prepare(problem, params, plan, state, start, n_passes, seed, n_threads)
+    plan, state, steps, change, alpha = prepared
     visited, kept = steps.visited, np.flatnonzero(problem.held_out)
     n_threshold, part_of_threshold = len(kept) or len(visited), 1.0
     if not problem.whole:  # the mean of the last samples
@@ -329,6 +324,13 @@ def fit_ldgs(problem, params, plan, state, start, *, n_passes, n_before, seed, n
         squares=(w.squares_W, w.squares_U),
     )
     return LDGSOutcome(found, plan, state, alpha, curve, scores, n_scored, stop)
+
+
+def _prepare_plain(problem, params, plan, state, start, n_passes, seed, n_threads):
+    """Return what `_prepare` does, of steps of one rate on all classes."""
+    require_weights(None, problem.n_classes, *[problem.rows.shape[1]] * 2)
+    steps = LDGSPlainSteps(problem, start, params, plan, n_passes, seed, n_threads)
+    return steps.plan, having_seen(state, problem), steps, Unchanged(), steps.alpha
 
 
 def _prepare(problem, params, plan, state, start, n_passes, seed, n_threads):
