@@ -5,37 +5,23 @@ these rows too.
 """
 
 import pickle
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 from _full import rest_in_full
+from _partial_fit_data import ESTIMATORS, Data, digits, log_loss, scores_of
 from scipy import sparse
-from scipy.special import logsumexp
 from sklearn.base import clone
-from sklearn.datasets import load_digits, load_wine
+from sklearn.datasets import load_wine
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_xc import (
-    AugmentReduceClassifier,
-    ImplicitSoftmaxRegressor,
-    LDGSClassifier,
     MemoirSVC,
 )
 from sklearn_xc.datasets import make_xc_classification
 
 N_PASSES = 10
 PARTS = 10, 100
-
-
-class Data(NamedTuple):
-    X: object
-    y: np.ndarray
-
-
-def digits():
-    X, y = load_digits(return_X_y=True)
-    return Data((X / 16).astype(np.float32), y)
 
 
 def wine():
@@ -55,32 +41,7 @@ def topics():
 DATA = {"digits": digits, "wine": wine, "standardised wine": standardised, "topics": topics}
 
 
-def log_loss(scores, y):
-    return logsumexp(scores, axis=1) - scores[np.arange(len(y)), y]
-
-
-def margin_loss(scores, y):
-    """Of the most violating class, as MEMOIR has it."""
-    own = scores[np.arange(len(y)), y]
-    others = scores.copy()
-    others[np.arange(len(y)), y] = -np.inf
-    return np.maximum(0, 1 + others.max(axis=1) - own)
-
-
-ESTIMATORS = {
-    "augment_reduce": (AugmentReduceClassifier(random_state=0), log_loss),
-    "implicit": (ImplicitSoftmaxRegressor(random_state=0), log_loss),
-    "umax": (ImplicitSoftmaxRegressor(solver="umax", random_state=0), log_loss),
-    "ldgs": (LDGSClassifier(random_state=0), log_loss),
-    "memoir": (MemoirSVC(random_state=0), margin_loss),
-}
-
 NEARLY_ZERO = 1e-4  # a loss of rows that are all learnt
-
-
-def scores_of(model, X):
-    scores = model.decision_function(X)
-    return np.column_stack([-scores, scores]) if scores.ndim == 1 else np.asarray(scores, float)
 
 
 def trained_in_parts(estimator, data, n_parts, weight=None):

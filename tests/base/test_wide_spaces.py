@@ -5,11 +5,11 @@ The models are those of the columns that are used, alone.
 
 import io
 import pickle
-import tracemalloc
 from itertools import pairwise
 
 import numpy as np
 import pytest
+from _memory import with_peak
 from scipy import sparse
 
 from sklearn_xc import (
@@ -128,12 +128,7 @@ def test_new_columns_join_a_layer_and_leave_the_others():
 def test_a_fit_takes_the_memory_of_the_used_columns(made):
     X, _, y = texts()
     made().fit(X, y)
-    tracemalloc.start()
-    try:
-        model = made(warm_start=True).fit(X, y)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+    model, peak = with_peak(lambda: made(warm_start=True).fit(X, y))
     # all columns take 84 MB of weights
     assert peak < 15e6
     assert model.nbytes_ < 5e6
@@ -147,6 +142,9 @@ def test_a_limit_on_memory_counts_used_columns(made, monkeypatch):
     monkeypatch.setenv("SKLEARN_XC_MEMORY_LIMIT", "20000000")
     made().fit(X, y)
     made().partial_fit(X, y, classes=np.arange(N_CLASSES)).partial_fit(X, y)
+    monkeypatch.setenv("SKLEARN_XC_MEMORY_LIMIT", "10000")
+    with pytest.raises(MemoryError, match=r"limit of 10,000 bytes"):
+        made().fit(X, y)
 
 
 def parts(n_columns=N_COLUMNS):
@@ -262,12 +260,7 @@ def test_sparse_models_are_those_of_the_used_columns(made_sparse):
 def test_sparse_models_take_the_memory_of_the_used_columns(made_sparse, monkeypatch):
     X, _, y = texts()
     made_sparse().fit(X, y)
-    tracemalloc.start()
-    try:
-        model = made_sparse(warm_start=True).fit(X, y)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+    model, peak = with_peak(lambda: made_sparse(warm_start=True).fit(X, y))
     assert peak < 8e6  # 8 MB are 8 bytes a column
     file = io.BytesIO()
     model.save(file)

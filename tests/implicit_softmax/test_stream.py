@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from _full import rest_in_full
+from _streamed_digits import SOLVERS, digits
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_wine
@@ -14,28 +15,8 @@ import sklearn_xc
 from sklearn_xc import ImplicitSoftmaxRegressor
 
 PARTS = 1, 10, 100
-SOLVERS = {
-    "implicit": {"solver": "implicit", "learning_rate": 0.1},
-    "implicit batches": {
-        "solver": "implicit",
-        "batch_size": 8,
-        "n_sampled_classes": 3,
-        "learning_rate": 0.1,
-    },
-    "umax": {"solver": "umax", "learning_rate": 0.1},
-    "sgd": {"solver": "sgd", "learning_rate": 0.01},
-    "one_vs_each": {"solver": "one_vs_each", "batch_size": 8, "learning_rate": 0.03},
-    "nce": {"solver": "nce", "batch_size": 8, "learning_rate": 0.03},
-    "importance": {"solver": "importance", "batch_size": 8, "learning_rate": 0.03},
-    "exact": {"solver": "exact", "learning_rate": 0.1},
-}
 
 NOISY = "implicit", "umax"  # at constant rates by more than the bars
-
-
-def digits():
-    X, y = load_digits(return_X_y=True)
-    return normalize(X)[:1000].astype(np.float32), y[:1000]
 
 
 def wine():

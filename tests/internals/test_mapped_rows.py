@@ -1,9 +1,8 @@
 """Functions inside of what `test_mapped_rows.py` tests from outside."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
+from _memory import with_peak
 
 from sklearn_xc import (
     AugmentReduceClassifier,
@@ -53,12 +52,7 @@ def estimator(kind, tmp_path):
 def test_no_copy_in_memory_and_the_same_model(data, small_pieces, tmp_path, kind):
     X, mapped, y, _ = data
     assert not mapped.data.flags.writeable
-    tracemalloc.start()
-    try:
-        model = estimator(kind, tmp_path).fit(mapped, y)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+    model, peak = with_peak(lambda: estimator(kind, tmp_path).fit(mapped, y))
     assert peak < SHARE[kind] * 8 * X.nnz
     expected = kind(max_iter=1, random_state=0).fit(X, y)
     some, other = model.predict_topk(mapped[:200]), expected.predict_topk(X[:200])

@@ -20,3 +20,13 @@ def labels():
     X = sparse.random_array((400, 80), density=0.06, rng=rng, format="csr")
     Y = (X[:, :40] > 0).astype(np.int8).tocsr()
     return normalize(X), Y
+
+
+@pytest.fixture(scope="module")
+def text():
+    rng = np.random.default_rng(0)
+    y = rng.integers(12, size=1200)
+    topics = rng.random((12, 300)) ** 12
+    words = sparse.random_array((1200, 300), density=0.03, rng=rng, format="csr")
+    own = rng.poisson(topics[y] * 20 / topics.sum(axis=1)[y][:, None])
+    return normalize(sparse.csr_array(words + own)), y

@@ -9,19 +9,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler, normalize
+from sklearn.preprocessing import StandardScaler
 
 from sklearn_xc import LDGSClassifier
-
-
-@pytest.fixture(scope="module")
-def text():
-    rng = np.random.default_rng(0)
-    y = rng.integers(12, size=1200)
-    topics = rng.random((12, 300)) ** 12
-    words = sparse.random_array((1200, 300), density=0.03, rng=rng, format="csr")
-    own = rng.poisson(topics[y] * 20 / topics.sum(axis=1)[y][:, None])
-    return normalize(sparse.csr_array(words + own)), y
 
 
 @pytest.fixture(scope="module")

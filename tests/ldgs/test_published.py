@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.special import softmax
+from _ldgs_replayed import replayed
 
 from sklearn_xc import LDGSClassifier
 
@@ -31,18 +31,6 @@ def test_sampled_softmax_draws_a_hundredth_of_the_classes_beside_those_of_a_samp
 
 
 # ------------------------------------------------------------------------------------ the decay
-
-
-def replayed(X, y, n_classes, rate, n_passes):
-    """SGD on the softmax, one sample a step, in the order of the rows: rate / (1 + t)."""
-    W, t = np.zeros((n_classes, X.shape[1])), 0
-    for _ in range(n_passes):
-        for x, own in zip(X, y, strict=True):
-            p = softmax(W @ x)
-            p[own] -= 1
-            W -= rate / (1 + t) * np.outer(p, x)
-            t += 1
-    return W
 
 
 def test_the_rate_falls_over_the_calls_too(digits):

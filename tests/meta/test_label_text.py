@@ -4,6 +4,7 @@ import io
 
 import numpy as np
 import pytest
+from _label_texts import CLASSES, NEW, PLAIN, ROWS, TEXTS, fitted
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -24,18 +25,7 @@ from sklearn_xc import (
 )
 from sklearn_xc.model_selection import cross_val_topk
 
-ROWS = ["sort an array", "sort a list", "sum of an array", "sum of squares"] * 3
-CLASSES = ["sort", "sort", "sum", "sum"] * 3
 LISTS = [["sort", "array"], ["sort"], ["sum", "array"], ["sum"]] * 3
-TEXTS = {"sort": "sort", "sum": ["sum", "total"], "inv": "inverse of a matrix"}
-NEW = ["the inverse of it", "the total"]
-
-
-PLAIN = PPDSparseClassifier(random_state=0)  # where it does not matter: it is fast
-
-
-def fitted(y=CLASSES, texts=TEXTS, classifier=PLAIN, **parameters):
-    return LabelTextClassifier(classifier, label_texts=texts, **parameters).fit(ROWS, y)
 
 
 @pytest.mark.parametrize("y", [CLASSES, LISTS], ids=["classes", "lists"])

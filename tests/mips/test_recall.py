@@ -4,13 +4,10 @@ import warnings
 
 import numpy as np
 import pytest
+from _recall_of_index import best_ten, measured, normal
 from scipy import sparse
 
 from sklearn_xc.mips import HNSWIndex, SimpleLSHIndex, SphericalIndex
-
-
-def normal(n, d, seed):
-    return np.random.default_rng(seed).normal(size=(n, d))
 
 
 def biased_softmax(n, d, seed):
@@ -18,16 +15,6 @@ def biased_softmax(n, d, seed):
     random = np.random.default_rng(seed)
     bias = 3 * random.normal(size=(n, 1)) - 8
     return np.hstack([random.normal(size=(n, d)), bias])
-
-
-def best_ten(rows, queries):
-    return np.argsort(-(queries @ rows.T), axis=1, kind="stable")[:, :10]
-
-
-def measured(index, rows, queries):
-    ids = index.query(queries, 10)[0]
-    hits = [np.isin(*pair).mean() for pair in zip(ids, best_ten(rows, queries), strict=True)]
-    return np.mean(hits)
 
 
 @pytest.mark.parametrize(

@@ -10,27 +10,13 @@ from pathlib import Path
 import joblib
 import numpy as np
 import pytest
+from _checkpoints import X, Y, assert_same
 from _full import rest_in_full
 from sklearn.base import clone
 
 import sklearn_xc
 from sklearn_xc import PPDSparseClassifier, load
 from sklearn_xc.datasets import make_xc_classification
-
-X, Y = make_xc_classification(1500, 800, 200, n_labels=2, random_state=0)
-
-
-@pytest.fixture
-def folder(tmp_path):
-    return tmp_path / "fit"
-
-
-def assert_same(model, expected):
-    for name in ("coef_", "dual_coef_"):
-        if hasattr(expected, name):
-            assert (getattr(model, name) != getattr(expected, name)).nnz == 0
-    for name in ("intercept_", "dual_gap_", "n_active_", "n_iter_"):
-        np.testing.assert_array_equal(getattr(model, name), getattr(expected, name))
 
 
 def test_folders_of_something_else(tmp_path):

@@ -1,9 +1,8 @@
 """The memory that the user guide states, against what training allocates."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
+from _memory import with_peak
 
 from sklearn_xc import PPDSparseClassifier
 from sklearn_xc.datasets import make_xc_classification
@@ -14,21 +13,11 @@ pytestmark = pytest.mark.kernel
 SIZES = [(20_000, 5000, 200), (3000, 60_000, 400)]
 
 
-def peak_of(model, X, y):
-    """Bytes at the peak of a fit."""
-    tracemalloc.start()
-    try:
-        model.fit(X, y)
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-
-
 @pytest.mark.parametrize(("n_samples", "n_features", "n_classes"), SIZES)
 def test_training_stays_within_the_formula(n_samples, n_features, n_classes):
     X, y = make_xc_classification(n_samples, n_features, n_classes, random_state=0)
     model = PPDSparseClassifier("rows", "rows", random_state=0)
-    peak = peak_of(model, X, y)
+    _, peak = with_peak(lambda: model.fit(X, y))
     n_weights = model.coef_.nnz
     # Lists are reserved at their full length, 8 D + 16 N bytes for each of sixteen classes, though
     # memory is taken only as they grow; tracemalloc counts what is reserved.
@@ -44,5 +33,7 @@ def test_training_stays_within_the_formula(n_samples, n_features, n_classes):
 @pytest.mark.parametrize(("n_samples", "n_features", "n_classes"), SIZES)
 def test_penalties_that_are_chosen_take_little_more(n_samples, n_features, n_classes):
     X, y = make_xc_classification(n_samples, n_features, n_classes, random_state=0)
-    given = peak_of(PPDSparseClassifier("rows", "rows", random_state=0), X, y)
-    assert peak_of(PPDSparseClassifier(random_state=0), X, y) <= 1.2 * given
+    rows = PPDSparseClassifier("rows", "rows", random_state=0)
+    _, given = with_peak(lambda: rows.fit(X, y))
+    _, chosen = with_peak(lambda: PPDSparseClassifier(random_state=0).fit(X, y))
+    assert chosen <= 1.2 * given

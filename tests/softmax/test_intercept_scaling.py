@@ -2,18 +2,10 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
-from sklearn.preprocessing import normalize
 
 from sklearn_xc import ImplicitSoftmaxRegressor
 
 pytestmark = pytest.mark.kernel
-
-
-@pytest.fixture(scope="module")
-def digits():
-    X, y = load_digits(return_X_y=True)
-    return normalize(X[:300]).astype(np.float32), y[:300]
 
 
 def fit(X, y, sample_weight=None, **options):

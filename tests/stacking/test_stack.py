@@ -4,6 +4,7 @@ import tempfile
 
 import numpy as np
 import pytest
+from _stacked_samples import CODES, FAST, NAMES, Y_Q, Q, T, X, Y, fitted
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -18,28 +19,7 @@ from sklearn_xc import (
     TopKThresholdClassifier,
     load,
 )
-from sklearn_xc.datasets import make_xc_classification
 from sklearn_xc.metrics import ndcg_at_k
-
-X, Y = make_xc_classification(900, 300, 40, n_labels=2.0, signal=0.3, random_state=0)
-X, Q, Y, Y_Q = X[:700], X[700:], Y[:700], Y[700:]
-CODES = np.asarray(Y.argmax(axis=1)).ravel()
-NAMES = np.array([f"c{i:02}" for i in range(40)])
-T = sparse.csr_matrix(Y.T @ X)
-T = sparse.csr_matrix(T.multiply(T > 2))
-FAST = [
-    ("ovr", PPDSparseClassifier(l1=0.1, l2=1.0, random_state=0)),
-    ("near", TopKNeighborsClassifier(20, 2.0, 0.0, 1.0)),
-]
-
-
-def fitted(kind="labels", texts=True, **parameters):
-    model = TopKStackingClassifier(FAST, random_state=0, **parameters)
-    given = {"label_features": T} if texts else {}
-    if kind == "classes":
-        return model.fit(X, NAMES[CODES], classes=NAMES, **given)
-    return model.fit(X, Y, **given)
-
 
 MODELS = {
     "linear": {"final": "linear"},

@@ -3,20 +3,13 @@
 import numpy as np
 import pytest
 from _recorder import Recorder, make, needs_callbacks
+from _wrappers import WRAPPERS
 from sklearn.pipeline import make_pipeline
 
 import sklearn_xc
-from sklearn_xc.datasets import make_xc_classification
 from sklearn_xc.metrics import make_topk_scorer
 
 # ----------------------------------------------------------------------------------- wrappers
-
-WRAPPERS = {
-    "calibrated": (sklearn_xc.TopKCalibratedClassifier, {"cv": 3}, 4),
-    "calibrated once": (sklearn_xc.TopKCalibratedClassifier, {"cv": 0.3}, 2),
-    "threshold": (sklearn_xc.TopKThresholdClassifier, {"cv": 3}, 4),
-    "threshold once": (sklearn_xc.TopKThresholdClassifier, {"cv": 0.3, "refit": False}, 1),
-}
 
 
 class Propagated(Recorder):
@@ -29,13 +22,6 @@ class Propagated(Recorder):
 
     def on_fit_task_end(self, estimator, context):
         self.told.append(f"end {type(estimator).__name__} {context.task_name}")
-
-
-@pytest.fixture(scope="module")
-def labels():
-    return make_xc_classification(
-        n_samples=200, n_features=100, n_classes=8, n_labels=2.0, random_state=0
-    )
 
 
 @needs_callbacks

@@ -1,6 +1,7 @@
-"""Random counts of words and contexts, and the gradients of their objective."""
+"""Fixtures of the tests of word vectors."""
 
 import pytest
+from _topics import CORPUS, model
 
 from sklearn_xc.word_embedding import _block_sums
 
@@ -16,3 +17,8 @@ def laid(monkeypatch):
 
     monkeypatch.setattr(_block_sums, "visit_blocks", visit)
     return blocks
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return model(gradient="exact", max_iter=40, compute_loss=True).fit(CORPUS)

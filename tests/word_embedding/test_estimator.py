@@ -5,29 +5,12 @@ from itertools import chain
 
 import numpy as np
 import pytest
+from _topics import CORPUS, TOPICS, model
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from sklearn_xc import LDGSWordEmbedding
-
 GRADIENTS = ["decomposed", "mips", "sampled", "exact"]
-TOPICS = [["red", "green", "blue", "pink"], ["dog", "cat", "cow", "hen"], ["one", "two", "six"]]
-
-
-def a_corpus(n=300, seed=0):
-    """Documents of one topic each, with "the" everywhere and a few rare words."""
-    rng = np.random.default_rng(seed)
-    corpus = []
-    for i in range(n):
-        topic = TOPICS[rng.integers(len(TOPICS))]
-        document = [topic[j] for j in rng.integers(len(topic), size=6)]
-        document.insert(int(rng.integers(7)), "the")
-        corpus.append(document + [f"rare{i}"] * (i % 50 == 0))
-    return corpus
-
-
-CORPUS = a_corpus()
 
 
 class Stream:
@@ -39,16 +22,6 @@ class Stream:
     def __iter__(self):
         self.n_reads += 1
         return (iter(document) for document in self.corpus)
-
-
-def model(**changes):
-    options = {"dim": 6, "window": 4, "max_iter": 8, "subsample": 0.01, "random_state": 0}
-    return LDGSWordEmbedding(**options | changes)
-
-
-@pytest.fixture(scope="module")
-def fitted():
-    return model(gradient="exact", max_iter=40, compute_loss=True).fit(CORPUS)
 
 
 def test_vocabulary_is_sorted_by_frequency(fitted):

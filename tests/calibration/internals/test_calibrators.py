@@ -7,7 +7,6 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
 from sklearn_xc.calibration._calibrators import fit_calibration
-from sklearn_xc.datasets import make_xc_classification
 from sklearn_xc.model_selection._out_of_fold import HeldOut
 
 
@@ -25,18 +24,6 @@ def held_out(seed=0, n=400, k=4, one_a_row=False):
 def repeated(data):
     rows = np.repeat(np.arange(len(data.weight)), data.weight.astype(int))
     return HeldOut(data.scores[rows], data.hits[rows], data.n_true[rows], np.ones(len(rows)))
-
-
-@pytest.fixture(scope="module")
-def multilabel():
-    X, Y = make_xc_classification(700, 300, 30, n_labels=2.0, signal=0.3, random_state=0)
-    return X[:500], Y[:500], X[500:], Y[500:]
-
-
-@pytest.fixture(scope="module")
-def multiclass():
-    X, y = make_xc_classification(700, 300, 30, signal=0.3, random_state=1)
-    return X[:500], y[:500], X[500:], y[500:]
 
 
 def test_sigmoid_is_an_almost_unpenalised_logistic_regression():

@@ -3,44 +3,15 @@
 import errno
 import os
 
-import numpy as np
 import pytest
-import scipy.sparse as sp
+from _texts_of_rows import N, assert_equal, sp_stacked
 
 from sklearn_xc.datasets import (
     _mapped_csr,
     _xc_format,
-    dump_xc,
     iter_xc,
     load_xc,
-    make_xc_classification,
 )
-
-N, D, K = 3000, 500, 40
-
-
-@pytest.fixture(scope="module")
-def text(tmp_path_factory):
-    path = tmp_path_factory.mktemp("text") / "data.txt"
-    X, Y = make_xc_classification(N, D, K, n_labels=2, random_state=0)
-    dump_xc(path, X, Y)
-    return path
-
-
-def assert_equal(found, expected):
-    for some, other in zip(found, expected, strict=True):
-        assert some.shape == other.shape
-        for part in "data", "indices", "indptr":
-            a, b = getattr(some, part), getattr(other, part)
-            assert a.dtype == b.dtype
-            np.testing.assert_array_equal(a, b, err_msg=part)
-
-
-def sp_stacked(batches, like):
-    batches = list(batches)
-    if not batches:
-        return tuple(matrix[:0] for matrix in like)
-    return tuple(sp.vstack(m, format="csr") for m in zip(*batches, strict=True))
 
 
 @pytest.mark.parametrize("batch_size", [1, 7, 1000, N, 10 * N])

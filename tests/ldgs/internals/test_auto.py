@@ -2,24 +2,12 @@
 
 import numpy as np
 import pytest
-from scipy import sparse
-from sklearn.preprocessing import normalize
 
 from sklearn_xc import LDGSClassifier
 from sklearn_xc.ldgs import _auto, _features
 from sklearn_xc.ldgs._train import LDGSProblem
 from sklearn_xc.ldgs._units import Change, Units
 from sklearn_xc.utils._matrix import as_rows, normalise
-
-
-@pytest.fixture(scope="module")
-def text():
-    rng = np.random.default_rng(0)
-    y = rng.integers(12, size=1200)
-    topics = rng.random((12, 300)) ** 12
-    words = sparse.random_array((1200, 300), density=0.03, rng=rng, format="csr")
-    own = rng.poisson(topics[y] * 20 / topics.sum(axis=1)[y][:, None])
-    return normalize(sparse.csr_array(words + own)), y
 
 
 def test_many_weights_of_sparse_rows_get_a_layer(text, monkeypatch):

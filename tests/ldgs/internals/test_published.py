@@ -4,25 +4,13 @@ import numpy as np
 import pytest
 from _ldgs_data import SETTINGS
 from _ldgs_problem import Problem, loss_and_gradient
-from scipy.special import softmax
+from _ldgs_replayed import replayed
 
 from sklearn_xc.ldgs._candidate_gradients import ChunkIndexes, Positives, chunk_bounds
 from sklearn_xc.ldgs._steps import ColumnLayout, LDGSSteps, Weights
 from sklearn_xc.utils._matrix import as_rows, normalise
 
 # ------------------------------------------------------------------------------------ the decay
-
-
-def replayed(X, y, n_classes, rate, n_passes):
-    """SGD on the softmax, one sample a step, in the order of the rows: rate / (1 + t)."""
-    W, t = np.zeros((n_classes, X.shape[1])), 0
-    for _ in range(n_passes):
-        for x, own in zip(X, y, strict=True):
-            p = softmax(W @ x)
-            p[own] -= 1
-            W -= rate / (1 + t) * np.outer(p, x)
-            t += 1
-    return W
 
 
 def test_the_rate_falls_with_each_step(digits):

@@ -4,29 +4,13 @@ import io
 
 import numpy as np
 import pytest
+from _label_texts import NEW, ROWS, fitted
 from sklearn import clone
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.pipeline import FeatureUnion
 
-from sklearn_xc import (
-    LabelTextClassifier,
-    PPDSparseClassifier,
-)
 from sklearn_xc.meta._kept_texts import KeptTexts
 from sklearn_xc.meta._vectorizing import as_label_features, fitted_vectorizer
-
-ROWS = ["sort an array", "sort a list", "sum of an array", "sum of squares"] * 3
-CLASSES = ["sort", "sort", "sum", "sum"] * 3
-TEXTS = {"sort": "sort", "sum": ["sum", "total"], "inv": "inverse of a matrix"}
-NEW = ["the inverse of it", "the total"]
-
-
-PLAIN = PPDSparseClassifier(random_state=0)  # where it does not matter: it is fast
-
-
-def fitted(y=CLASSES, texts=TEXTS, classifier=PLAIN, **parameters):
-    return LabelTextClassifier(classifier, label_texts=texts, **parameters).fit(ROWS, y)
-
 
 # ------------------------------------------------------------------------------- vectorizers
 

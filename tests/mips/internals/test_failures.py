@@ -2,25 +2,14 @@
 
 import numpy as np
 import pytest
+from _failing_indexes import INDEXES, LARGE, Interrupted, ids
 
-from sklearn_xc.mips import ExactIndex, HNSWIndex, SimpleLSHIndex, SphericalIndex
+from sklearn_xc.mips import ExactIndex
 from sklearn_xc.mips._approximate import ApproximateIndex
 
 pytestmark = pytest.mark.kernel
 RNG = np.random.default_rng(0)
 ROWS, QUERIES = RNG.normal(size=(3000, 4)), RNG.normal(size=(50, 4))
-INDEXES = [
-    ExactIndex(),
-    HNSWIndex(min_recall=0, random_state=0),
-    SimpleLSHIndex(min_recall=0, random_state=0),
-    SphericalIndex(min_recall=0, random_state=0),
-]
-LARGE = np.full((40, 4), 3e38, dtype=np.float32)  # products overflow while the recall is measured
-ids = [type(index).__name__ for index in INDEXES]
-
-
-class Interrupted(BaseException):
-    pass
 
 
 @pytest.mark.parametrize("index", INDEXES, ids=ids)

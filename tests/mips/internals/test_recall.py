@@ -2,24 +2,11 @@
 
 import numpy as np
 import pytest
+from _recall_of_index import measured, normal
 
 from sklearn_xc.mips import HNSWIndex
 from sklearn_xc.mips import _approximate as approximate
 from sklearn_xc.mips._hnsw import Graph
-
-
-def normal(n, d, seed):
-    return np.random.default_rng(seed).normal(size=(n, d))
-
-
-def best_ten(rows, queries):
-    return np.argsort(-(queries @ rows.T), axis=1, kind="stable")[:, :10]
-
-
-def measured(index, rows, queries):
-    ids = index.query(queries, 10)[0]
-    hits = [np.isin(*pair).mean() for pair in zip(ids, best_ten(rows, queries), strict=True)]
-    return np.mean(hits)
 
 
 def test_a_graph_that_cannot_be_searched_is_not_used(monkeypatch):

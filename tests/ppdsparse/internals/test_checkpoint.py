@@ -5,26 +5,11 @@ import sys
 
 import numpy as np
 import pytest
+from _checkpoints import X, Y, assert_same
 from sklearn.base import clone
 
 from sklearn_xc import PPDSparseClassifier
-from sklearn_xc.datasets import make_xc_classification
 from sklearn_xc.ppdsparse import _checkpoint, _solver
-
-X, Y = make_xc_classification(1500, 800, 200, n_labels=2, random_state=0)
-
-
-@pytest.fixture
-def folder(tmp_path):
-    return tmp_path / "fit"
-
-
-def assert_same(model, expected):
-    for name in ("coef_", "dual_coef_"):
-        if hasattr(expected, name):
-            assert (getattr(model, name) != getattr(expected, name)).nnz == 0
-    for name in ("intercept_", "dual_gap_", "n_active_", "n_iter_"):
-        np.testing.assert_array_equal(getattr(model, name), getattr(expected, name))
 
 
 class StoppedError(RuntimeError):

@@ -7,26 +7,13 @@ import joblib
 import numpy as np
 import pytest
 from _full import rest_in_full
+from _scratch_fits import X, Y, assert_same
 from sklearn.base import clone
 
 from sklearn_xc import PPDSparseClassifier
-from sklearn_xc.datasets import make_xc_classification
 from sklearn_xc.utils import _csr, _scratch
 
-X, Y = make_xc_classification(1500, 800, 200, n_labels=2, random_state=0)
 WEIGHT = np.arange(1500) % 4
-
-
-def assert_same(model, expected):
-    for name in "coef_", "dual_coef_":
-        if hasattr(expected, name):
-            found, wanted = getattr(model, name), getattr(expected, name)
-            for part in "data", "indices", "indptr":
-                np.testing.assert_array_equal(getattr(found, part), getattr(wanted, part))
-    for name in "intercept_", "dual_gap_", "n_active_", "n_iter_", "l1_", "l2_":
-        np.testing.assert_array_equal(getattr(model, name), getattr(expected, name))
-    for some, other in zip(model.predict_topk(X, k=3), expected.predict_topk(X, k=3), strict=True):
-        np.testing.assert_array_equal(some, other)
 
 
 @pytest.mark.parametrize("backend", rest_in_full(["threading", "loky"], "loky"))

@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.datasets import load_digits
-from sklearn.preprocessing import normalize
 
 from sklearn_xc import ImplicitSoftmaxRegressor
 from sklearn_xc.implicit_softmax._data import SoftmaxData
@@ -27,12 +25,6 @@ SHORT = {
     "importance": {"solver": "importance", "learning_rate": 0.05},
     "exact": {"solver": "exact", "learning_rate": 0.1},
 }  # nce is absent: its intercepts start at -log K, and weights at 0
-
-
-@pytest.fixture(scope="module")
-def digits():
-    X, y = load_digits(return_X_y=True)
-    return normalize(X[:300]).astype(np.float32), y[:300]
 
 
 def fit(X, y, sample_weight=None, **options):

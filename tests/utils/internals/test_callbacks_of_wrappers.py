@@ -4,24 +4,9 @@ import joblib
 import numpy as np
 import pytest
 from _recorder import NEW, Recorder
+from _wrappers import WRAPPERS
 
-import sklearn_xc
-from sklearn_xc.datasets import make_xc_classification
 from sklearn_xc.utils import _callbacks
-
-WRAPPERS = {
-    "calibrated": (sklearn_xc.TopKCalibratedClassifier, {"cv": 3}, 4),
-    "calibrated once": (sklearn_xc.TopKCalibratedClassifier, {"cv": 0.3}, 2),
-    "threshold": (sklearn_xc.TopKThresholdClassifier, {"cv": 3}, 4),
-    "threshold once": (sklearn_xc.TopKThresholdClassifier, {"cv": 0.3, "refit": False}, 1),
-}
-
-
-@pytest.fixture(scope="module")
-def labels():
-    return make_xc_classification(
-        n_samples=200, n_features=100, n_classes=8, n_labels=2.0, random_state=0
-    )
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
