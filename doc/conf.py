@@ -72,6 +72,7 @@ def members_of_classes():
 autosummary_context = {"own_members": dict(members_of_classes())}
 autosummary_generate = True
 numpydoc_show_class_members = False  # the template lists them
+autodoc_typehints = "none"  # numpydoc says the types, in words
 autodoc_default_options = {"member-order": "groupwise"}
 
 # --------------------------------------------------------------------------------------- gallery
