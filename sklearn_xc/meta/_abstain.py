@@ -3,17 +3,21 @@
 import warnings
 from dataclasses import replace
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import check_consistent_length, column_or_1d
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags, check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from ..base._classifier import HasMethods, Interval, StrOptions, all_or_nothing, as_it_is
 from ..metrics._coverage import curve_of
-from ..model_selection._out_of_fold import held_out_topk
+from ..model_selection._out_of_fold import HeldOut, held_out_topk
 from ..utils._callbacks import FIT_CALLER, with_callbacks
 from ..utils._given_labels import plain_labels
 from ..utils._records import is_a, is_one_of, require_attributes, savable
+from ..utils._typing import LabelsLike, MatrixLike
 from ..utils._validation import check_sample_weight
 from ._base import FOLDS
 from ._by_response import RESPONSES, BaseThresholdWrapper
@@ -116,15 +120,15 @@ class TopKAbstainClassifier(BaseThresholdWrapper):
 
     def __init__(
         self,
-        estimator=None,
+        estimator: BaseEstimator | None = None,
         *,
-        criterion="accuracy",
-        target=0.9,
-        abstain_label=None,
-        response_method="auto",
-        cv=5,
-        n_jobs=None,
-    ):
+        criterion: str = "accuracy",
+        target: float = 0.9,
+        abstain_label: str | float | None = None,
+        response_method: str = "auto",
+        cv: Any = 5,
+        n_jobs: int | None = None,
+    ) -> None:
         self.estimator = estimator
         self.criterion = criterion
         self.target = target
@@ -133,13 +137,19 @@ class TopKAbstainClassifier(BaseThresholdWrapper):
         self.cv = cv
         self.n_jobs = n_jobs
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = False
         return tags
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None, **fit_params):
+    def fit(
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        sample_weight: ArrayLike | None = None,
+        **fit_params: Any,
+    ) -> Self:
         """Fit the estimator and choose the threshold.
 
         Parameters
@@ -196,7 +206,7 @@ class TopKAbstainClassifier(BaseThresholdWrapper):
             fits.finish()
         return self
 
-    def _choose_threshold(self, held_out):
+    def _choose_threshold(self, held_out: HeldOut) -> None:
         """Set best_threshold_ and what it reaches."""
         score, hit = held_out.scores[:, 0].astype(np.float64), held_out.hits[:, 0]
         if self._labels.kind == "binary":  # of the second class
@@ -224,7 +234,7 @@ class TopKAbstainClassifier(BaseThresholdWrapper):
             lowest = self.criterion == "accuracy"
             self.best_threshold_ = float(scores[place]) if lowest else -np.inf
 
-    def _check_loaded(self, mapped):
+    def _check_loaded(self, mapped: bool) -> None:
         super()._check_loaded(mapped)
         require_attributes(
             self,
@@ -235,7 +245,7 @@ class TopKAbstainClassifier(BaseThresholdWrapper):
             abstain_label_=is_a(str, int, float, type(None)),
         )
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict the best class of each sample whose probability or score reaches the threshold.
 
         Parameters
@@ -253,14 +263,14 @@ class TopKAbstainClassifier(BaseThresholdWrapper):
         best, scores = now._best(X, 1, now._response())
         return now._answers(best[:, 0], scores[:, 0] >= now.best_threshold_)
 
-    def _answers(self, codes, answered):
+    def _answers(self, codes: np.ndarray, answered: np.ndarray) -> np.ndarray:
         """Return the classes of these numbers, but abstain_label_ where there is no answer."""
         found = self.classes_[codes]
         found = found.astype(dtype_of_both(self.classes_, self.abstain_label_))
         found[~answered] = self.abstain_label_
         return found
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: MatrixLike, y: LabelsLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the share of all samples that are answered, and rightly.
 
         Parameters
@@ -281,7 +291,7 @@ class TopKAbstainClassifier(BaseThresholdWrapper):
         return float(np.average(right, weights=weight))
 
 
-def label_of_none(given, classes):
+def label_of_none(given: Any, classes: np.ndarray) -> str | float | None:
     """Return the label that stands for no answer among these classes.
 
     Raises
@@ -301,7 +311,7 @@ def label_of_none(given, classes):
     return given.item() if isinstance(given, np.generic) else given
 
 
-def dtype_of_both(classes, label):
+def dtype_of_both(classes: np.ndarray, label: object) -> np.dtype:
     """Return the dtype of classes where it holds a label too, or the next one that does."""
     dtype = classes.dtype
     if dtype.kind == "U" and isinstance(label, str):

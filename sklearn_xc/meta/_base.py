@@ -1,14 +1,17 @@
 """Base of the classifiers that wrap another one and read its k best classes."""
 
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from inspect import signature
 from numbers import Integral, Real
+from typing import Any, TypeAlias
 
 import numpy as np
 import sklearn
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.utils import get_tags
+from sklearn.utils import Tags, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,13 +24,16 @@ from ..model_selection._routing import named_classes
 from ..persistence import SaveMixin
 from ..ppdsparse._classifier import PPDSparseClassifier
 from ..topk._predict import predict_topk, topk_predictor
-from ..topk._restriction import best_of_each
+from ..topk._restriction import Restriction, best_of_each
 from ..utils._callbacks import FIT_CALLER, CallbackSupportMixin, InnerFits
 from ..utils._given_labels import in_order_of, plain_indicator, plain_labels
 from ..utils._matrix import in_rows, n_rows
 from ..utils._records import is_a, is_count, is_labels, is_number, require_attributes
+from ..utils._typing import LabelsLike, MatrixLike
 from ..utils._validation import check_sample_weight
 
+# Pairs of training and test samples, by their numbers.
+Splits: TypeAlias = list[tuple[np.ndarray, np.ndarray]]
 FOLDS = [  # values of the parameter `cv`
     Interval(Integral, 2, None, closed="left"),
     Interval(Real, 0, 0.5, closed="right"),
@@ -35,7 +41,13 @@ FOLDS = [  # values of the parameter `cv`
 ]
 
 
-def best_classes(estimator, X, k, response="decision", only=None):
+def best_classes(
+    estimator: BaseEstimator,
+    X: MatrixLike,
+    k: int,
+    response: str = "decision",
+    only: Restriction | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
     """Return numbers and scores of the k best classes of an estimator, also inside a pipeline.
 
     With a restriction `only` -1 stands where a row may have fewer.
@@ -64,7 +76,7 @@ class BaseTopKWrapper(
 
     _parameter_constraints: dict = {}  # noqa: RUF012  (scikit-learn's convention)
 
-    def _wrapped(self):
+    def _wrapped(self) -> BaseEstimator:
         """Return the estimator to copy: by default PPDSparseClassifier."""
         if self.estimator is not None:
             return self.estimator
@@ -73,14 +85,14 @@ class BaseTopKWrapper(
             estimator.set_fit_request(sample_weight=True)
         return estimator
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         inner = get_tags(self._wrapped())
         tags.input_tags = inner.input_tags
         tags.classifier_tags.multi_label = inner.classifier_tags.multi_label
         return tags
 
-    def get_metadata_routing(self):
+    def get_metadata_routing(self) -> MetadataRouter:
         """Return the routing of metadata to the estimator and the splitter.
 
         Returns
@@ -97,7 +109,13 @@ class BaseTopKWrapper(
 
     # ------------------------------------------------------------------------------- for fit
 
-    def _read(self, X, y, sample_weight, fit_params):
+    def _read(
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        sample_weight: ArrayLike | None,
+        fit_params: dict[str, Any],
+    ) -> tuple[Any, Any, Labels, np.ndarray | None, dict[str, Any], dict[str, Any]]:
         """Check parameters and y.
 
         Returns
@@ -122,16 +140,17 @@ class BaseTopKWrapper(
         prefit = is_prefit(estimator, self.cv)
         known = estimator.classes_ if prefit else named_classes(fit_params, estimator, y)
         labels = read_labels(y, known)
+        weight = None
         if sample_weight is not None:
-            sample_weight = check_sample_weight(sample_weight, labels.truth.shape[0])
+            weight = check_sample_weight(sample_weight, labels.truth.shape[0])
         if _routing_enabled():
-            routed = process_routing(self, "fit", sample_weight=sample_weight, **fit_params)
+            routed = process_routing(self, "fit", sample_weight=weight, **fit_params)
             split_params = routed.splitter.split if "splitter" in routed else {}
-            return X, y, labels, sample_weight, routed.estimator.fit, split_params
+            return X, y, labels, weight, routed.estimator.fit, split_params
         params = dict(fit_params)
-        if sample_weight is not None:
+        if weight is not None:
             if "sample_weight" in signature(estimator.fit).parameters:
-                params["sample_weight"] = sample_weight
+                params["sample_weight"] = weight
             elif not prefit:
                 warnings.warn(
                     f"fit of {type(estimator).__name__} takes no sample_weight: the weights are "
@@ -140,20 +159,36 @@ class BaseTopKWrapper(
                     UserWarning,
                     stacklevel=FIT_CALLER + 1,
                 )
-        return X, y, labels, sample_weight, params, {}
+        return X, y, labels, weight, params, {}
 
-    def _splits(self, X, y, labels, split_params, weight):
+    def _splits(
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        labels: Labels,
+        split_params: dict[str, Any],
+        weight: np.ndarray | None,
+    ) -> Splits | None:
         """Return the (training, test) rows of `cv`; None where the estimator is fitted already."""
         if is_prefit(self._wrapped(), self.cv):
             return None
         return splits_of(self.cv, X, y, labels.kind, split_params, weight)
 
-    def _start_fits(self, splits, X, y, sample_weight, also=1):
+    def _start_fits(
+        self,
+        splits: Splits | None,
+        X: MatrixLike,
+        y: LabelsLike,
+        sample_weight: ArrayLike | None,
+        also: int = 1,
+    ) -> InnerFits:
         """Tell callbacks that the fits of all folds begin, and `also` one on all samples."""
         n_fits = 0 if splits is None else len(splits) + also
         return InnerFits(self, n_fits, X, y, sample_weight)
 
-    def _fit_estimator(self, X, y, params, fits):
+    def _fit_estimator(
+        self, X: MatrixLike, y: LabelsLike, params: dict[str, Any], fits: InnerFits
+    ) -> None:
         """Set estimator_, fitted on all samples unless it is fitted already, and what it saw."""
         self.estimator_ = self._wrapped()
         if not is_prefit(self.estimator_, self.cv):
@@ -164,7 +199,7 @@ class BaseTopKWrapper(
                 self.estimator_.fit(X, y, **params)
         self._remember()
 
-    def _remember(self):
+    def _remember(self) -> None:
         if self._labels.kind == "multilabel":  # it may call the columns by other names
             self._labels = replace(self._labels, classes=np.asarray(self.estimator_.classes_))
         for name in ("n_features_in_", "feature_names_in_"):
@@ -172,7 +207,7 @@ class BaseTopKWrapper(
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: MatrixLike, y: LabelsLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the share of samples whose class, or whole set of labels, is predicted.
 
         Parameters
@@ -191,7 +226,7 @@ class BaseTopKWrapper(
             y = plain_indicator(in_order_of(y, self.classes_))
         return super().score(X, plain_labels(y), sample_weight)
 
-    def _check_loaded(self, mapped):
+    def _check_loaded(self, mapped: bool) -> None:
         super()._check_loaded(mapped)
         require_attributes(
             self,
@@ -203,24 +238,30 @@ class BaseTopKWrapper(
         )
         if "estimator_" not in vars(self) or "_labels" not in vars(self):
             raise ValueError(f"it holds a {type(self).__name__} without an estimator")
-        wrapped = getattr(self.estimator_, "classes_", None)
+        wrapped: Any = getattr(self.estimator_, "classes_", None)
         if not np.array_equal(wrapped, self._labels.classes):
             raise ValueError("the labels are not those of the estimator inside")
 
     # ----------------------------------------------------------------------------- prediction
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return "estimator_" in vars(self)
 
     @property
-    def classes_(self):
+    def classes_(self) -> np.ndarray:
         """The classes of the estimator."""
         check_is_fitted(self)
         return self._labels.classes
 
     def topk_predictor(
-        self, k=None, scores="decision", *, labels=None, exclude=None, label_weight=None
-    ):
+        self,
+        k: int | None = None,
+        scores: str = "decision",
+        *,
+        labels: LabelsLike = None,
+        exclude: LabelsLike = None,
+        label_weight: ArrayLike | None = None,
+    ) -> Callable[[MatrixLike], tuple[np.ndarray, np.ndarray]]:
         """Return an object that answers for single rows by the scores of the estimator.
 
         Parameters
@@ -238,15 +279,21 @@ class BaseTopKWrapper(
         only = {"labels": labels, "exclude": exclude, "label_weight": label_weight}
         return topk_predictor(self.estimator_, k, scores, **only)
 
-    def _best(self, X, k, response="decision", only=None):
+    def _best(
+        self, X: MatrixLike, k: int, response: str = "decision", only: Restriction | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         return best_classes(self.estimator_, X, k, response, only)
 
-    def _topk(self, rows, k, only=None):
+    def _topk(
+        self, rows: MatrixLike, k: int, only: Restriction | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         return self._best(rows, k, "decision", only)
 
-    def _topk_probabilities(self, rows, k, only=None):
+    def _topk_probabilities(
+        self, rows: MatrixLike, k: int, only: Restriction | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         return self._best(rows, k, "proba", only)
 
 
-def _routing_enabled():
+def _routing_enabled() -> bool:
     return sklearn.get_config().get("enable_metadata_routing", False)

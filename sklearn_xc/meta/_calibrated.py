@@ -1,9 +1,13 @@
 """Calibrated probabilities for any classifier that names its k best classes."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..base._classifier import HasMethods, Interval, StrOptions, all_or_nothing, as_it_is
@@ -20,9 +24,11 @@ from ..calibration._mixin import all_probabilities, topk_probabilities
 from ..model_selection._cross_val_topk import codes_of
 from ..model_selection._out_of_fold import held_out_topk
 from ..topk._predict import topk_predictor
+from ..topk._restriction import Restriction
 from ..utils._callbacks import with_callbacks
 from ..utils._matrix import n_rows
 from ..utils._records import is_a, require_attributes, savable
+from ..utils._typing import LabelsLike, Matrix, MatrixLike
 from ..utils._validation import check_k
 from ._base import FOLDS, BaseTopKWrapper
 
@@ -119,7 +125,15 @@ class TopKCalibratedClassifier(WarnsIfNearlyEmpty, BaseTopKWrapper):
         "n_jobs": [Integral, None],
     }
 
-    def __init__(self, estimator=None, *, method="auto", cv=5, k=N_CANDIDATES, n_jobs=None):
+    def __init__(
+        self,
+        estimator: BaseEstimator | None = None,
+        *,
+        method: str = "auto",
+        cv: Any = 5,
+        k: int = N_CANDIDATES,
+        n_jobs: int | None = None,
+    ) -> None:
         self.estimator = estimator
         self.method = method
         self.cv = cv
@@ -127,7 +141,13 @@ class TopKCalibratedClassifier(WarnsIfNearlyEmpty, BaseTopKWrapper):
         self.n_jobs = n_jobs
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None, **fit_params):
+    def fit(
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        sample_weight: ArrayLike | None = None,
+        **fit_params: Any,
+    ) -> Self:
         """Fit the estimator and its calibration.
 
         Parameters
@@ -176,12 +196,12 @@ class TopKCalibratedClassifier(WarnsIfNearlyEmpty, BaseTopKWrapper):
             fits.finish()
         return self
 
-    def _check_loaded(self, mapped):
+    def _check_loaded(self, mapped: bool) -> None:
         super()._check_loaded(mapped)
         require_attributes(self, calibration_=is_a(Calibration))
         self.calibration_.require_classes(len(self.classes_))
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> Matrix:
         """Return the most probable class, or all labels with a probability above one half.
 
         Parameters
@@ -209,15 +229,23 @@ class TopKCalibratedClassifier(WarnsIfNearlyEmpty, BaseTopKWrapper):
         self._warn_if_nearly_empty((p > 0.5).sum(axis=1), "probability above one half")
         return now._labels.indicator(best, p > 0.5)
 
-    def _topk_probabilities(self, rows, k, only=None):
-        def best(m, only=None):
+    def _topk_probabilities(
+        self, rows: MatrixLike, k: int, only: Restriction | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        def best(m: int, only: Restriction | None = None) -> tuple[np.ndarray, np.ndarray]:
             return self._topk(rows, m, only)
 
         return topk_probabilities(self.calibration_, best, k, only)
 
     def topk_predictor(
-        self, k=None, scores="decision", *, labels=None, exclude=None, label_weight=None
-    ):
+        self,
+        k: int | None = None,
+        scores: str = "decision",
+        *,
+        labels: LabelsLike = None,
+        exclude: LabelsLike = None,
+        label_weight: ArrayLike | None = None,
+    ) -> Callable[[MatrixLike], tuple[np.ndarray, np.ndarray]]:
         """Return an object that answers for single rows; see :func:`sklearn_xc.topk_predictor`.
 
         Parameters
@@ -232,13 +260,13 @@ class TopKCalibratedClassifier(WarnsIfNearlyEmpty, BaseTopKWrapper):
         predictor : object
         """
         check_is_fitted(self)
-        only = {"labels": labels, "exclude": exclude, "label_weight": label_weight}
+        only: dict[str, Any] = {"labels": labels, "exclude": exclude, "label_weight": label_weight}
         if scores == "decision":
             return super().topk_predictor(k, **only)
         check_kind_of_scores(self, scores, label_weight)
         return CalibratedPredictor(as_it_is(self), k, only)
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Return probabilities of all classes.
 
         Parameters
@@ -261,7 +289,7 @@ class TopKCalibratedClassifier(WarnsIfNearlyEmpty, BaseTopKWrapper):
         now = as_it_is(self)
         return all_probabilities(now.calibration_, lambda m: now._best(X, m), n_rows(X))
 
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: MatrixLike) -> np.ndarray:
         """Return logarithms of the probabilities of all classes.
 
         Parameters
@@ -284,7 +312,7 @@ class CalibratedPredictor:
     classes_, k, scores : as of `TopkPredictor`
     """
 
-    def __init__(self, model, k, only):
+    def __init__(self, model: BaseEstimator, k: int | None, only: dict[str, Any]) -> None:
         self._calibration, self.classes_, self.scores = model.calibration_, model.classes_, "proba"
         self._left = None
         if any(value is not None for value in only.values()):
@@ -297,10 +325,10 @@ class CalibratedPredictor:
         n_ranks = most if self._left is not None else max(self.k, most)
         self._all = topk_predictor(model.estimator_, n_ranks)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"CalibratedPredictor({self._all!r}, k={self.k}, scores='proba')"
 
-    def __call__(self, X):
+    def __call__(self, X: MatrixLike) -> tuple[np.ndarray, np.ndarray]:
         """Find the k best classes of each row, and their probabilities.
 
         Parameters
@@ -324,6 +352,8 @@ class CalibratedPredictor:
             )
         return self.classes_[best], p
 
-    def _best(self, X, m, left=None):
+    def _best(
+        self, X: MatrixLike, m: int, left: Callable | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         labels, scores = (self._all if left is None else left)(X)
         return codes_of(labels, self.classes_)[:, :m], scores[:, :m]

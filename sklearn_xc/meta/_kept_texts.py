@@ -23,10 +23,10 @@ class KeptTexts:
         UTF-8.
     """
 
-    def __init__(self, places, starts, letters):
+    def __init__(self, places: np.ndarray, starts: np.ndarray, letters: np.ndarray) -> None:
         self.places, self.starts, self.letters = places, starts, letters
 
-    def _check_record(self):
+    def _check_record(self) -> None:
         starts = self.starts
         if len(starts) != len(self.places) + 1 or starts[0] != 0 or (np.diff(starts) < 0).any():
             raise ValueError("texts of labels that do not follow one another")
@@ -34,7 +34,7 @@ class KeptTexts:
             raise ValueError("texts of labels of another length than their letters")
 
     @classmethod
-    def of(cls, texts: dict, labels: np.ndarray):
+    def of(cls, texts: dict, labels: np.ndarray) -> "KeptTexts":
         """Return the texts of some of the labels.
 
         Parameters

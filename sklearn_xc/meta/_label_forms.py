@@ -1,13 +1,15 @@
 """Labels of rows in the forms that a user of texts has them, joined by those of label texts."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from ..base._labels import is_indicator
 from ..base._new_classes import append_names
 from ..utils._given_labels import given_classes, label_names, plain_labels
+from ..utils._typing import Matrix
 
 LISTS = "lists"
 OF_A_ROW = list, tuple, set, frozenset, np.ndarray
@@ -25,11 +27,18 @@ class Targets(NamedTuple):
     """
 
     form: str
-    y: object
+    y: Matrix
     labels: np.ndarray
 
 
-def read_targets(y, texts: dict, n_rows: int, classifier, known=None, form=None) -> Targets:
+def read_targets(
+    y: Any,
+    texts: dict,
+    n_rows: int,
+    classifier: BaseEstimator,
+    known: np.ndarray | None = None,
+    form: str | None = None,
+) -> Targets:
     """Read y beside texts of labels.
 
     Parameters
@@ -67,7 +76,7 @@ def read_targets(y, texts: dict, n_rows: int, classifier, known=None, form=None)
     return Targets("classes", y, _sorted(labels))
 
 
-def _form_of(y):
+def _form_of(y: Any) -> str:
     if sparse.issparse(y) or getattr(y, "ndim", 1) == 2:
         return "indicator"
     plain = getattr(y, "dtype", None) is None or y.dtype == object
@@ -79,7 +88,7 @@ def _form_of(y):
     return "indicator" if is_indicator(y) else "classes"
 
 
-def _require_one_form(y):
+def _require_one_form(y: Any) -> None:
     """Refuse lists of labels beside labels that stand alone."""
     single = next((row for row in y if not isinstance(row, OF_A_ROW)), None)
     several = next((row for row in y if isinstance(row, OF_A_ROW)), None)
@@ -90,7 +99,7 @@ def _require_one_form(y):
         )
 
 
-def _is_square_of_numbers(y):
+def _is_square_of_numbers(y: Any) -> bool:
     """Say whether lists of labels are rows of an indicator: 0 and 1, as many in each."""
     width = {len(row) for row in y}
     if len(width) != 1 or width == {0}:
@@ -98,7 +107,7 @@ def _is_square_of_numbers(y):
     return all(not isinstance(value, str) and value in (0, 1) for row in y for value in row)
 
 
-def _sorted(labels):
+def _sorted(labels: list) -> np.ndarray:
     labels = [label.item() if isinstance(label, np.generic) else label for label in labels]
     if len(set(map(type, labels))) > 1 and any(isinstance(label, str) for label in labels):
         texts = [label for label in labels if isinstance(label, str)]
@@ -110,7 +119,7 @@ def _sorted(labels):
     return given_classes(sorted(set(labels)))
 
 
-def _of_lists(y, texts, known):
+def _of_lists(y: Any, texts: dict, known: np.ndarray | None) -> Targets:
     rows = [list(dict.fromkeys(np.asarray(row).tolist() if _is_array(row) else row)) for row in y]
     named = [label for row in rows for label in row]
     labels = _sorted([*named, *texts]) if named or texts else np.empty(0, dtype=object)
@@ -129,11 +138,13 @@ def _of_lists(y, texts, known):
     return Targets(LISTS, Y, labels)
 
 
-def _is_array(row):
+def _is_array(row: object) -> bool:
     return isinstance(row, np.ndarray)
 
 
-def _of_indicator(y, texts, classifier, known):
+def _of_indicator(
+    y: Any, texts: dict, classifier: BaseEstimator, known: np.ndarray | None
+) -> Targets:
     names = label_names(y)
     if names is None and known is not None:
         names = known

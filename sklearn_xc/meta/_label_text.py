@@ -1,20 +1,27 @@
 """Text in, names out: a vectorizer, texts of labels, and a classifier that takes both."""
 
+from collections.abc import Callable, Sequence
 from inspect import signature
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from ..base._classifier import HasMethods, all_or_nothing, as_it_is, check_parameters
+from ..base._explanation import Explanations
 from ..base._predict_topk import PredictsTopK
 from ..persistence import SaveMixin
 from ..stacking._classifier import TopKStackingClassifier
 from ..topk._predict import topk_predictor
+from ..topk._restriction import Restriction
 from ..utils._available import available_if
 from ..utils._records import is_a, is_labels, is_text, require_attributes, savable
+from ..utils._typing import LabelsLike, Matrix
 from ._base import best_classes
 from ._kept_texts import KeptTexts
 from ._label_forms import LISTS, read_targets
@@ -97,23 +104,35 @@ class LabelTextClassifier(
     }
     _places = ("label_texts",)
 
-    def __init__(self, classifier=None, vectorizer=None, *, label_texts=None):
+    def __init__(
+        self,
+        classifier: BaseEstimator | None = None,
+        vectorizer: BaseEstimator | None = None,
+        *,
+        label_texts: Any = None,
+    ) -> None:
         self.classifier = classifier
         self.vectorizer = vectorizer
         self.label_texts = label_texts
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.string, tags.input_tags.two_d_array = True, False
         tags.classifier_tags.multi_label = True
         return tags
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return "classifier_" in vars(self)
 
     # ------------------------------------------------------------------------------- fitting
 
-    def fit(self, X, y, sample_weight=None, **fit_params):
+    def fit(
+        self,
+        X: Sequence[str],
+        y: LabelsLike,
+        sample_weight: ArrayLike | None = None,
+        **fit_params: Any,
+    ) -> Self:
         """Fit the vectorizer on samples and label texts, and the classifier on both.
 
         Parameters
@@ -146,16 +165,18 @@ class LabelTextClassifier(
             self._fit("fit", X, y, read_label_texts(self.label_texts), fit_params)
         return self
 
-    def _labels_of_texts(self):
+    def _labels_of_texts(self) -> list:
         """Return labels that a fit knows beside the labels in y."""
         return list(read_label_texts(self.label_texts))
 
-    def _given_classifier(self):
+    def _given_classifier(self) -> BaseEstimator:
         return (
             TopKStackingClassifier(random_state=0) if self.classifier is None else self.classifier
         )
 
-    def _fit(self, method, X, y, texts, fit_params):
+    def _fit(
+        self, method: str, X: Sequence[str], y: LabelsLike, texts: dict, fit_params: dict[str, Any]
+    ) -> None:
         """Fit both, the classifier by `fit` or a first `partial_fit`."""
         rows = read_rows(X)
         if not rows:
@@ -186,31 +207,31 @@ class LabelTextClassifier(
         self._kept_texts = KeptTexts.of(texts, self.classes_)
 
     @property
-    def label_texts_(self):
+    def label_texts_(self) -> dict[Any, list[str]]:
         """The texts of labels: label -> list of str."""
         check_is_fitted(self)
         now = as_it_is(self)
         kept = vars(now).get("_kept_texts")  # files of before have none
         return {} if kept is None else kept.by_label(now.classes_)
 
-    def _label_features(self, texts, labels):
+    def _label_features(self, texts: dict, labels: ArrayLike) -> list[Matrix] | None:
         return as_label_features(self.vectorizer_, texts, np.asarray(labels).tolist())
 
     # ----------------------------------------------------------------------------- prediction
 
-    def _names(self):
+    def _names(self) -> np.ndarray | None:
         """Return names of the classifier's labels where it has numbers for them, else None."""
         if self._form == "classes" or np.array_equal(self.classifier_.classes_, self.classes_):
             return None
         return self.classes_
 
-    def _asked(self, X):
+    def _asked(self, X: Sequence[str]) -> tuple[Self, Matrix]:
         """Return the model of one moment, and the rows of X by its vectorizer."""
         check_is_fitted(self)
         now = as_it_is(self)
         return now, now._rows(X)
 
-    def predict(self, X):
+    def predict(self, X: Sequence[str]) -> Matrix | list[list]:
         """Predict the label or labels of each text.
 
         Parameters
@@ -232,16 +253,27 @@ class LabelTextClassifier(
             for start, stop in zip(found.indptr[:-1], found.indptr[1:], strict=True)
         ]
 
-    def _rows(self, X):
+    def _rows(self, X: Sequence[str]) -> Matrix:
         return self.vectorizer_.transform(read_rows(X))
 
-    def _topk(self, rows, k, only=None):
+    def _topk(
+        self, rows: Matrix, k: int, only: Restriction | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         return best_classes(self.classifier_, rows, k, "decision", only)
 
-    def _topk_probabilities(self, rows, k, only=None):
+    def _topk_probabilities(
+        self, rows: Matrix, k: int, only: Restriction | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         return best_classes(self.classifier_, rows, k, "proba", only)
 
-    def topk_predictor(self, k=None, *, labels=None, exclude=None, label_weight=None):
+    def topk_predictor(
+        self,
+        k: int | None = None,
+        *,
+        labels: LabelsLike = None,
+        exclude: LabelsLike = None,
+        label_weight: ArrayLike | None = None,
+    ) -> Callable[[Sequence[str]], tuple[np.ndarray, np.ndarray]]:
         """Make an object that answers for single texts, as :func:`sklearn_xc.topk_predictor`.
 
         Parameters
@@ -264,7 +296,7 @@ class LabelTextClassifier(
         return lambda X: answer(vectorizer.transform(read_rows(X)))
 
     @available_if(has("decision_function"))
-    def decision_function(self, X):
+    def decision_function(self, X: Sequence[str]) -> np.ndarray:
         """Compute scores of all labels by the classifier.
 
         Parameters
@@ -279,7 +311,7 @@ class LabelTextClassifier(
         return now.classifier_.decision_function(rows)
 
     @available_if(has("predict_proba"))
-    def predict_proba(self, X):
+    def predict_proba(self, X: Sequence[str]) -> np.ndarray:
         """Compute probabilities of all labels by the classifier.
 
         Parameters
@@ -294,7 +326,9 @@ class LabelTextClassifier(
         return now.classifier_.predict_proba(rows)
 
     @available_if(has("explain"))
-    def explain(self, X, labels=None, k=5):
+    def explain(
+        self, X: Sequence[str], labels: LabelsLike = None, k: int | None = 5
+    ) -> Explanations:
         """Explain answers of the classifier by the words of the vectorizer.
 
         Parameters
@@ -315,7 +349,7 @@ class LabelTextClassifier(
             given["feature_names"] = now.vectorizer_.get_feature_names_out()
         return method(rows, **given)
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: Sequence[str], y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return the share of samples whose label, or whole set of labels, is predicted.
 
         Parameters
@@ -332,9 +366,10 @@ class LabelTextClassifier(
         if now._form != LISTS:
             return now.classifier_.score(rows, y, sample_weight)
         same = [set(a) == set(b) for a, b in zip(self.predict(X), y, strict=True)]
-        return float(np.average(same, weights=sample_weight))
+        weight = None if sample_weight is None else np.asarray(sample_weight)
+        return float(np.average(np.array(same, dtype=float), weights=weight))
 
-    def _check_loaded(self, mapped):
+    def _check_loaded(self, mapped: bool) -> None:
         super()._check_loaded(mapped)
         require_attributes(
             self,
@@ -349,5 +384,5 @@ class LabelTextClassifier(
             raise ValueError("it holds texts of labels that there are not")
 
 
-def _is_estimator(value):
+def _is_estimator(value: object) -> bool:
     return isinstance(value, BaseEstimator)

@@ -1,23 +1,28 @@
 """Rows and labels that join a fitted LabelTextClassifier."""
 
+from collections.abc import Callable, Sequence
 from inspect import signature
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..base._classifier import all_or_nothing, check_parameters
 from ..base._new_classes import append_names
 from ..utils._available import available_if
+from ..utils._typing import LabelsLike
 from ._kept_texts import KeptTexts, joined
 from ._label_forms import LISTS, read_targets
 from ._vectorizing import read_label_texts, read_rows
 
 
-def has(method):
+def has(method: str) -> Callable[[Any], bool]:
     """Return a check of whether the classifier has a method."""
 
-    def check(model):
+    def check(model: Any) -> bool:
         classifier = vars(model).get("classifier_") or model._given_classifier()
         if not hasattr(classifier, method):
             raise AttributeError(
@@ -33,7 +38,13 @@ class TextGrowth:
     """Mixin of ``partial_fit`` and ``add_labels``."""
 
     @available_if(has("partial_fit"))
-    def partial_fit(self, X, y, label_texts=None, sample_weight=None):
+    def partial_fit(
+        self,
+        X: Sequence[str],
+        y: LabelsLike,
+        label_texts: Any = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Go on with more rows and texts of labels, by the words of the first call.
 
         Parameters
@@ -76,7 +87,7 @@ class TextGrowth:
             )
         return self
 
-    def _require_growth(self, labels):
+    def _require_growth(self, labels: np.ndarray) -> None:
         """Refuse labels that the classifier cannot take in by rows."""
         if not _adds_by_texts(self.classifier_):
             new = labels.tolist()[len(self.classes_)]
@@ -86,7 +97,9 @@ class TextGrowth:
             )
 
     @available_if(has("add_labels"))
-    def add_labels(self, label_texts, X=None, y=None):
+    def add_labels(
+        self, label_texts: Any, X: Sequence[str] | None = None, y: LabelsLike = None
+    ) -> Self:
         """Add labels by their texts and, where the classifier learns from rows, by rows.
 
         Parameters
@@ -127,14 +140,14 @@ class TextGrowth:
                 self._add_by_rows(texts, X, y)
         return self
 
-    def _add_by_texts(self, texts):
+    def _add_by_texts(self, texts: dict) -> None:
         new = list(texts)
         names = None if self._form != "classes" and self._names() is not None else new
         features = self._label_features(texts, new)
         labels = append_names(self.classes_, np.array(new))
         self._change(lambda model: model.add_labels(features, names), labels, texts)
 
-    def _add_by_rows(self, texts, X, y):
+    def _add_by_rows(self, texts: dict, X: Sequence[str] | None, y: LabelsLike) -> None:
         if X is None or y is None:
             raise ValueError(
                 f"add_labels of {type(self.classifier_).__name__} needs rows beside the texts, as "
@@ -161,7 +174,7 @@ class TextGrowth:
             texts,
         )
 
-    def _change(self, change, labels, texts):
+    def _change(self, change: Callable[[Any], Any], labels: np.ndarray, texts: dict) -> None:
         """Change a copy of the classifier, so that a failure leaves the one that is there."""
         known = self.label_texts_
         with all_or_nothing(self.classifier_):
@@ -172,7 +185,7 @@ class TextGrowth:
         self._kept_texts = KeptTexts.of(joined(known, texts), self.classes_)
 
 
-def _adds_by_texts(classifier):
+def _adds_by_texts(classifier: BaseEstimator) -> bool:
     """Say whether add_labels takes texts first, and no samples."""
     add = getattr(classifier, "add_labels", None)
     return add is not None and next(iter(signature(add).parameters)) == "label_features"

@@ -3,16 +3,19 @@
 import warnings
 from dataclasses import replace
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from ..base._classifier import HasMethods, Interval, StrOptions, all_or_nothing, as_it_is
-from ..model_selection._out_of_fold import NO_SCORE, held_out_topk
+from ..model_selection._out_of_fold import NO_SCORE, HeldOut, Labels, held_out_topk
 from ..model_selection._routing import fit_with
 from ..model_selection._take_rows import take
-from ..utils._callbacks import FIT_CALLER, with_callbacks
+from ..utils._callbacks import FIT_CALLER, InnerFits, with_callbacks
 from ..utils._csr import LARGEST_INDEX
 from ..utils._records import (
     either,
@@ -23,6 +26,7 @@ from ..utils._records import (
     require_attributes,
     savable,
 )
+from ..utils._typing import LabelsLike, Matrix, MatrixLike
 from ..utils._unwrap import find_inner
 from ._base import FOLDS
 from ._by_response import RESPONSES, BaseThresholdWrapper
@@ -153,18 +157,18 @@ class TopKThresholdClassifier(BaseThresholdWrapper):
 
     def __init__(
         self,
-        estimator=None,
+        estimator: BaseEstimator | None = None,
         *,
-        metric="micro_f1",
-        beta=1.0,
-        scope="global",
-        min_positives=5,
-        response_method="auto",
-        max_labels=None,
-        cv=5,
-        refit=True,
-        n_jobs=None,
-    ):
+        metric: str = "micro_f1",
+        beta: float = 1.0,
+        scope: str = "global",
+        min_positives: int = 5,
+        response_method: str = "auto",
+        max_labels: int | None = None,
+        cv: Any = 5,
+        refit: bool = True,
+        n_jobs: int | None = None,
+    ) -> None:
         self.estimator = estimator
         self.metric = metric
         self.beta = beta
@@ -176,13 +180,19 @@ class TopKThresholdClassifier(BaseThresholdWrapper):
         self.refit = refit
         self.n_jobs = n_jobs
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None, **fit_params):
+    def fit(
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        sample_weight: ArrayLike | None = None,
+        **fit_params: Any,
+    ) -> Self:
         """Fit the estimator and choose thresholds.
 
         Parameters
@@ -243,7 +253,7 @@ class TopKThresholdClassifier(BaseThresholdWrapper):
             fits.finish()
         return self
 
-    def _check_loaded(self, mapped):
+    def _check_loaded(self, mapped: bool) -> None:
         super()._check_loaded(mapped)
         require_attributes(
             self,
@@ -252,11 +262,11 @@ class TopKThresholdClassifier(BaseThresholdWrapper):
             best_threshold_=either(is_a(float, np.floating), is_array(np.float64, finite=False)),
             best_score_=either(is_a(float, np.floating), is_array(np.float64, finite=False)),
         )
-        thresholds = np.shape(vars(self).get("best_threshold_"))
+        thresholds = np.shape(vars(self).get("best_threshold_", 0.0))
         if thresholds and thresholds != (len(self.classes_),):
             raise ValueError("the thresholds are not one for each label")
 
-    def _check_combinations(self, labels):
+    def _check_combinations(self, labels: Labels) -> None:
         if labels.kind == "multiclass":
             raise ValueError(
                 "Only binary classification is supported. The type of the target is multiclass: "
@@ -272,12 +282,12 @@ class TopKThresholdClassifier(BaseThresholdWrapper):
         if isinstance(self.cv, str) and self.refit:
             raise ValueError("When cv='prefit', refit cannot be True.")
 
-    def _choose_response(self):
+    def _choose_response(self) -> None:
         super()._choose_response()
         if self.response_method_ == "predict_proba" and self._labels.kind == "multilabel":
             self._warn_of_few_candidates()
 
-    def _warn_of_few_candidates(self):
+    def _warn_of_few_candidates(self) -> None:
         try:
             calibrated = find_inner(self.estimator_, "calibration_").estimator
         except TypeError:  # probabilities of another kind
@@ -300,7 +310,7 @@ class TopKThresholdClassifier(BaseThresholdWrapper):
                 stacklevel=FIT_CALLER + 2,
             )
 
-    def _most_labels(self, labels, weight):
+    def _most_labels(self, labels: Labels, weight: np.ndarray | None) -> int:
         if self.max_labels is not None:
             return min(self.max_labels, len(labels.classes))
         n_labels = np.diff(labels.truth.indptr)
@@ -309,7 +319,16 @@ class TopKThresholdClassifier(BaseThresholdWrapper):
         )
         return min(len(labels.classes), MOST_LABELS, max(5, largest))
 
-    def _fit_on_single_split(self, X, y, labels, weight, params, split, fits):
+    def _fit_on_single_split(
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        labels: Labels,
+        weight: np.ndarray | None,
+        params: dict[str, Any],
+        split: tuple[np.ndarray, np.ndarray],
+        fits: InnerFits,
+    ) -> tuple[np.ndarray, HeldOut, np.ndarray]:
         """Keep the estimator that was fitted on the training part; its scores on the other."""
         train, test = split
         self.estimator_ = clone(self._wrapped())
@@ -329,7 +348,7 @@ class TopKThresholdClassifier(BaseThresholdWrapper):
         codes, held_out, samples = found
         return codes, held_out, test[samples]
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> Matrix:
         """Return the labels whose probabilities or scores reach the thresholds, possibly none.
 
         Parameters
@@ -354,7 +373,9 @@ class TopKThresholdClassifier(BaseThresholdWrapper):
         )
 
 
-def _pairs(labels, codes, held_out, samples):
+def _pairs(
+    labels: Labels, codes: np.ndarray, held_out: HeldOut, samples: np.ndarray
+) -> ScoredPairs:
     """Return the held-out scores as pairs of sample and label."""
     truth = labels.truth[samples]
     if labels.kind == "binary":  # the second class is the only label

@@ -37,17 +37,17 @@ class ScoredPairs:
     sample_true: np.ndarray
     label_true: np.ndarray
 
-    def take(self, chosen):
+    def take(self, chosen: np.ndarray) -> "ScoredPairs":
         """Take some of the pairs."""
         names = "score", "hit", "sample", "label"
         return replace(self, **{name: getattr(self, name)[chosen] for name in names})
 
-    def falling(self):
+    def falling(self) -> "ScoredPairs":
         """Return the pairs by falling score."""
         return self.take(np.argsort(-self.score, kind="stable"))
 
 
-def global_threshold(metric, pairs: ScoredPairs, beta: float = 1.0):
+def global_threshold(metric: str, pairs: ScoredPairs, beta: float = 1.0) -> tuple[float, float]:
     """Return the one threshold that is best for all labels.
 
     Parameters
@@ -72,7 +72,7 @@ def global_threshold(metric, pairs: ScoredPairs, beta: float = 1.0):
     return float(_below(pairs.score, best, len(pairs.score))), float(values[best])
 
 
-def measure_curve(metric, pairs, beta):
+def measure_curve(metric: str, pairs: ScoredPairs, beta: float) -> np.ndarray:
     """Return the measure when the first 1, 2, ... pairs, by falling score, are predicted."""
     weight = pairs.weight[pairs.sample]
     if metric == "micro_f1":
@@ -86,7 +86,9 @@ def measure_curve(metric, pairs, beta):
     return np.cumsum(steps * weight) / pairs.weight.sum()
 
 
-def label_thresholds(metric, pairs: ScoredPairs, beta: float = 1.0, min_positives: int = 5):
+def label_thresholds(
+    metric: str, pairs: ScoredPairs, beta: float = 1.0, min_positives: int = 5
+) -> tuple[np.ndarray, float]:
     """Return the thresholds, one a label, that are best together.
 
     The macro average is a sum over labels, each of which has its own best threshold. The micro
@@ -113,7 +115,7 @@ def label_thresholds(metric, pairs: ScoredPairs, beta: float = 1.0, min_positive
     return thresholds[group], value
 
 
-def _macro_groups(pairs, group, beta):
+def _macro_groups(pairs: ScoredPairs, group: np.ndarray, beta: float) -> tuple[np.ndarray, float]:
     """Return the threshold of each group of labels, and the macro average."""
     n_labels = len(pairs.label_true)
     own = group < n_labels
@@ -131,7 +133,7 @@ def _macro_groups(pairs, group, beta):
     return thresholds, value
 
 
-def _micro_groups(pairs, group, beta):
+def _micro_groups(pairs: ScoredPairs, group: np.ndarray, beta: float) -> tuple[np.ndarray, float]:
     """Return the threshold of each group of labels, and the micro average."""
     sorted_pairs, starts, which = _by_group(pairs, group)
     n_true = pairs.weight @ pairs.sample_true
@@ -157,7 +159,7 @@ def _micro_groups(pairs, group, beta):
     return thresholds, ratio
 
 
-def _by_group(pairs, group):
+def _by_group(pairs: ScoredPairs, group: np.ndarray) -> tuple[ScoredPairs, np.ndarray, np.ndarray]:
     """Return pairs by group and falling score, the first place of each group, and its number."""
     of_pair = group[pairs.label]
     order = np.lexsort((-pairs.score, of_pair))
@@ -165,14 +167,16 @@ def _by_group(pairs, group):
     return pairs.take(order), starts, which
 
 
-def _sums_within(values, starts):
+def _sums_within(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
     """Return cumulative sums that begin anew at each start."""
     sums = np.cumsum(values)
     before = np.append(0.0, sums)[starts]
     return sums - np.repeat(before, np.diff(np.append(starts, len(values))))
 
 
-def _best_ends(values, pairs, starts):
+def _best_ends(
+    values: np.ndarray, pairs: ScoredPairs, starts: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Find the first place of the highest value in each group, and where the group ends.
 
     Only places where a threshold can be: the last of those with equal scores.
@@ -186,7 +190,7 @@ def _best_ends(values, pairs, starts):
     return np.minimum.reduceat(places, starts), ends
 
 
-def _below(score, places, ends):
+def _below(score: np.ndarray, places: np.ndarray | int, ends: np.ndarray | int) -> np.ndarray:
     """Return thresholds that keep the scores up to some places of falling scores, before their
     ends.
     """
@@ -194,11 +198,13 @@ def _below(score, places, ends):
     return score[places] + (score[following] - score[places]) / 2
 
 
-def _last_of_equal(score):
+def _last_of_equal(score: np.ndarray) -> np.ndarray:
     return np.append(score[1:] != score[:-1], True)
 
 
-def _steps(group, tp, n_pred, n_true, beta):
+def _steps(
+    group: np.ndarray, tp: np.ndarray, n_pred: np.ndarray, n_true: np.ndarray, beta: float
+) -> np.ndarray:
     """Return by how much each pair, added after the ones before, changes the F of its group."""
     order = np.argsort(group, kind="stable")
     starts = np.unique(group[order], return_index=True)[1]
@@ -215,5 +221,5 @@ def _steps(group, tp, n_pred, n_true, beta):
     return steps
 
 
-def _f(tp, n_pred, n_true, beta):
+def _f(tp: np.ndarray, n_pred: np.ndarray, n_true: np.ndarray | float, beta: float) -> np.ndarray:
     return (1 + beta**2) * tp / (beta**2 * n_true + n_pred)

@@ -1,18 +1,22 @@
 """A vectorizer that knows the words of rows and of label texts, and weighs them by the rows."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.pipeline import FeatureUnion
 
 from ..base._new_classes import rows_in_places
 from ..utils._given_labels import is_missing
+from ..utils._typing import Matrix
 
 
-def fitted_vectorizer(vectorizer, rows: list, texts: list):
+def fitted_vectorizer(
+    vectorizer: BaseEstimator, rows: list[str], texts: list[str]
+) -> BaseEstimator:
     """Return a copy that is fitted: its vocabulary on rows and texts, its idf on the rows.
 
     A text is short and names what rows talk about: counted as a row it would make the words of
@@ -34,14 +38,14 @@ def fitted_vectorizer(vectorizer, rows: list, texts: list):
     return copy
 
 
-def idf_of_rows(counts, smooth: bool) -> np.ndarray:
+def idf_of_rows(counts: sparse.csr_matrix, smooth: bool) -> np.ndarray:
     """Return ln(n / df) + 1 of each column, as TfidfTransformer has it; df is 1 where it is 0."""
     df = np.bincount(counts.indices, minlength=counts.shape[1]).astype(np.float64)
     n = counts.shape[0] + smooth
     return np.log(n / (df + 1 if smooth else np.maximum(df, 1))) + 1
 
 
-def read_label_texts(given) -> dict:
+def read_label_texts(given: Any) -> dict[Any, list[str]]:
     """Return label -> list of its texts, from what a user gives.
 
     Parameters
@@ -79,7 +83,7 @@ def read_label_texts(given) -> dict:
     return found
 
 
-def _texts_of(label, texts) -> list:
+def _texts_of(label: object, texts: Any) -> list[str]:
     """Return the texts of a label as a list."""
     if isinstance(texts, str) or is_missing(texts):
         texts = [texts]
@@ -94,7 +98,7 @@ def _texts_of(label, texts) -> list:
     return kept
 
 
-def read_rows(X) -> list:
+def read_rows(X: Any) -> list[str]:
     """Return rows of text as a list.
 
     Raises
@@ -115,7 +119,9 @@ def read_rows(X) -> list:
     return rows
 
 
-def as_label_features(vectorizer, texts: dict, labels: list):
+def as_label_features(
+    vectorizer: BaseEstimator, texts: dict[Any, list[str]], labels: list
+) -> list[Matrix] | None:
     """Return the texts of labels as matrices of one row a label, or None if there are none.
 
     The j-th matrix has the j-th text of each label that has so many.

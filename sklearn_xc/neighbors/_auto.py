@@ -1,6 +1,7 @@
 """Settings chosen by leave-one-out: training rows are asked for by all others."""
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -11,18 +12,18 @@ from ..utils._rows import Rows
 from ._row_labels import RowLabels
 from ._row_parts import RowParts
 from ._scorer import VoteSettings, factors_of, scratch_of, voters_of
-from ._texts import no_pairs
+from ._texts import LabelTexts, no_pairs
 
 N_TUNING = 3000  # rows that are left out, one after the other
 CUT = 5  # of the measure, nDCG
 FEW_COPIES, ROWS_WITH_MANY = 8, 64
 DEFAULTS = VoteSettings(n_neighbors=100, power=3.0, frequency_power=0.0, text_weight=1.0)
-GRID = VoteSettings(
-    n_neighbors=(5, 10, 30, 100, 200),
-    power=(1.0, 1.5, 2.0, 3.0, 4.0, 6.0),
-    frequency_power=(0.0, 0.1, 0.25, 0.5),
-    text_weight=(0.0, 0.3, 1.0, 3.0, 10.0),
-)
+GRID: dict[str, tuple] = {
+    "n_neighbors": (5, 10, 30, 100, 200),
+    "power": (1.0, 1.5, 2.0, 3.0, 4.0, 6.0),
+    "frequency_power": (0.0, 0.1, 0.25, 0.5),
+    "text_weight": (0.0, 0.3, 1.0, 3.0, 10.0),
+}
 # Of each pair all combinations are tried: more neighbours want a higher power, and a power of
 # frequencies that pays with many neighbours may cost with few.
 PAIRS = (
@@ -35,7 +36,7 @@ ROUNDS = 3
 TOLERANCE = 1e-3  # of nDCG: fewer neighbours are taken where they lose no more than that
 
 
-def chosen_settings(given: dict, trial) -> VoteSettings:
+def chosen_settings(given: dict[str, Any], trial: "LeaveOneOut | None") -> VoteSettings:
     """Return the settings with the highest value, by a search along one pair after the other.
 
     Of those that come close the ones with the fewest neighbours, which are found sooner.
@@ -58,7 +59,7 @@ def chosen_settings(given: dict, trial) -> VoteSettings:
         before = best
         for pair in PAIRS:
             free = [name for name in pair if name not in fixed]
-            for some in product(*(getattr(GRID, name) for name in free)):
+            for some in product(*(GRID[name] for name in free)):
                 candidate = best._replace(**dict(zip(free, some, strict=True)))
                 if candidate not in values:
                     values[candidate] = trial.value(candidate)
@@ -89,7 +90,17 @@ class LeaveOneOut:
     seed, n_threads : int
     """
 
-    def __init__(self, rows, parts, labels, frequencies, texts, largest, seed, n_threads):
+    def __init__(
+        self,
+        rows: Rows,
+        parts: RowParts,
+        labels: RowLabels,
+        frequencies: np.ndarray,
+        texts: LabelTexts | None,
+        largest: int,
+        seed: int,
+        n_threads: int,
+    ) -> None:
         self._labels, self._frequencies, self._n_threads = labels, frequencies, n_threads
         self.has_texts = texts is not None and len(texts.label_of) > 0
         chosen, groups = distinct_rows(rows, labels, seed)
@@ -104,7 +115,15 @@ class LeaveOneOut:
         self._scratch = scratch_of(labels.n_labels, n_threads)
 
     @classmethod
-    def of(cls, rows: Rows, parts: RowParts, labels: RowLabels, frequencies, texts, *more):
+    def of(
+        cls,
+        rows: Rows,
+        parts: RowParts,
+        labels: RowLabels,
+        frequencies: np.ndarray,
+        texts: LabelTexts | None,
+        *more: int,
+    ) -> "LeaveOneOut | None":
         """Return a trial, or None where no row has another one and a label."""
         if labels.n_rows < 2 or not can_be_left_out(rows, labels).any():
             return None
@@ -137,7 +156,9 @@ class LeaveOneOut:
         hits = there & (self._keys[place] == keys)
         return float(ndcg_of_rows(hits, np.diff(self._truth.indptr), CUT).mean())
 
-    def _changes(self, factors, settings):
+    def _changes(
+        self, factors: np.ndarray, settings: VoteSettings
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return what the factors of labels that are left out are multiplied with."""
         without = self._left_out
         rest = self._frequencies[without.indices] - without.data
@@ -153,7 +174,7 @@ def can_be_left_out(rows: Rows, labels: RowLabels) -> np.ndarray:
     return found & (labels.weights > 0) if len(labels.weights) else found
 
 
-def distinct_rows(rows: Rows, labels: RowLabels, seed: int):
+def distinct_rows(rows: Rows, labels: RowLabels, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the numbers of rows to leave out, no two alike, and the group of copies of each row.
 
     Returns
@@ -170,7 +191,14 @@ def distinct_rows(rows: Rows, labels: RowLabels, seed: int):
     return np.sort(candidates[order[:N_TUNING]]), groups
 
 
-def neighbours(parts: RowParts, rows: Rows, chosen, groups, largest: int, n_threads: int):
+def neighbours(
+    parts: RowParts,
+    rows: Rows,
+    chosen: np.ndarray,
+    groups: np.ndarray,
+    largest: int,
+    n_threads: int,
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the nearest rows of each chosen one that are no copies of it; id -1 for none."""
     n = parts.n_rows
     n_copies = np.bincount(groups)[groups[chosen]]
@@ -194,7 +222,7 @@ def neighbours(parts: RowParts, rows: Rows, chosen, groups, largest: int, n_thre
     return ids, similarities
 
 
-def left_out_weights(labels: RowLabels, chosen, groups) -> sparse.csr_array:
+def left_out_weights(labels: RowLabels, chosen: np.ndarray, groups: np.ndarray) -> sparse.csr_array:
     """Return by how much the frequencies fall for each chosen row, (n_chosen, n_labels)."""
     column = np.full(groups.max() + 1, -1, dtype=np.int64)
     column[groups[chosen]] = np.arange(len(chosen))

@@ -1,6 +1,7 @@
 """Base of records that keep something beside their fields."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ class Cached:
 
     __slots__ = ("__dict__", "_made")
 
-    def once(self, name: str, make: Callable):
+    def once(self, name: str, make: Callable[[], Any]) -> Any:
         """Return what `make` has returned under this name, made when first asked for."""
         made = getattr(self, "_made", None)
         if made is None:
@@ -23,9 +24,9 @@ class Cached:
         return made[name]
 
     @property
-    def n_bytes(self):
+    def n_bytes(self) -> int:
         """Return the bytes of the arrays."""
         return sum(a.nbytes for a in vars(self).values() if isinstance(a, np.ndarray))
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return vars(self).copy()

@@ -1,9 +1,13 @@
 """Weighted k nearest neighbours, and texts of labels, for many classes or labels."""
 
+from contextlib import AbstractContextManager
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 
 from ..base._classifier import BaseXCClassifier, all_or_nothing
 from ..base._label_texts import places_of_lines, read_texts, require_lines
@@ -15,6 +19,7 @@ from ..utils._label_places import check_names
 from ..utils._memory_limit import require_memory
 from ..utils._records import savable
 from ..utils._rows import Rows
+from ..utils._typing import LabelsLike, MatrixLike, RandomState
 from ._auto import GRID, LeaveOneOut, chosen_settings
 from ._growth import NeighborsGrowth
 from ._input import indicator_of, without_rows
@@ -132,17 +137,17 @@ class TopKNeighborsClassifier(
 
     def __init__(
         self,
-        n_neighbors="auto",
-        power="auto",
-        frequency_power="auto",
-        text_weight="auto",
+        n_neighbors: int | str = "auto",
+        power: float | str = "auto",
+        frequency_power: float | str = "auto",
+        text_weight: float | str = "auto",
         *,
-        index="exact",
-        n_jobs=None,
-        random_state=None,
-        label_names=None,
-        graded=False,
-    ):
+        index: str = "exact",
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        label_names: ArrayLike | None = None,
+        graded: bool = False,
+    ) -> None:
         self.n_neighbors = n_neighbors
         self.power = power
         self.frequency_power = frequency_power
@@ -153,22 +158,29 @@ class TopKNeighborsClassifier(
         self.label_names = label_names
         self.graded = graded
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_label = True
         return tags
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_scorer"}
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return "_row_parts" in vars(self)
 
     # ------------------------------------------------------------------------------- fitting
 
-    def fit(self, X, y=None, sample_weight=None, label_features=None, classes=None):
+    def fit(
+        self,
+        X: MatrixLike | None,
+        y: LabelsLike = None,
+        sample_weight: ArrayLike | None = None,
+        label_features: MatrixLike | None = None,
+        classes: ArrayLike | None = None,
+    ) -> Self:
         """Keep the training rows and the texts of labels, and choose the settings.
 
         Parameters
@@ -212,7 +224,15 @@ class TopKNeighborsClassifier(
             self._model()
         return self
 
-    def _fit(self, X, y, sample_weight, label_features, classes, given):
+    def _fit(
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        sample_weight: ArrayLike | None,
+        label_features: MatrixLike | None,
+        classes: ArrayLike | None,
+        given: dict[str, Any],
+    ) -> None:
         """Fit on rows, with settings given or "auto"."""
         vars(self).pop("_scorer", None)
         rows, Y, weight = validate_fit(self, X, y, sample_weight, classes)
@@ -228,7 +248,7 @@ class TopKNeighborsClassifier(
         trial = None
         if "auto" in given.values():
             largest = given["n_neighbors"]
-            largest = max(GRID.n_neighbors) if largest == "auto" else largest
+            largest = max(GRID["n_neighbors"]) if largest == "auto" else largest
             trial = LeaveOneOut.of(
                 unit,
                 self._row_parts,
@@ -241,7 +261,14 @@ class TopKNeighborsClassifier(
             )
         self._set_settings(chosen_settings(given, trial))
 
-    def _fit_texts(self, y, sample_weight, label_features, classes, given):
+    def _fit_texts(
+        self,
+        y: LabelsLike,
+        sample_weight: ArrayLike | None,
+        label_features: MatrixLike | None,
+        classes: ArrayLike | None,
+        given: dict[str, Any],
+    ) -> None:
         """Fit without rows, as a matcher of label texts."""
         vars(self).pop("_scorer", None)
         check_parameters(self)
@@ -275,7 +302,7 @@ class TopKNeighborsClassifier(
         self._texts = LabelTexts.of(unit_rows(rows), line_of, n_lines)
         self._set_settings(chosen_settings(given, None))
 
-    def _start(self, n_features, dense):
+    def _start(self, n_features: int, dense: bool) -> int:
         """Begin with no rows; returns the seed of all that is drawn."""
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         graph = seed if self.index == "hnsw" else None
@@ -283,7 +310,7 @@ class TopKNeighborsClassifier(
         self._row_labels = self._frequencies = self._texts = None
         return seed
 
-    def _append(self, rows: Rows, Y, weight):
+    def _append(self, rows: Rows, Y: sparse.csr_array, weight: np.ndarray | None) -> Rows:
         """Append rows with their labels, and return them of unit length."""
         unit = self._row_parts.in_form(rows)
         if weight is not None and (weight == 0).any():  # nowhere: rows without features or labels
@@ -298,22 +325,24 @@ class TopKNeighborsClassifier(
         self._row_parts = self._row_parts.extended(unit)
         return unit
 
-    def _texts_of(self, label_features, n_features, dense, classes):
+    def _texts_of(
+        self, label_features: MatrixLike, n_features: int, dense: bool, classes: ArrayLike | None
+    ) -> LabelTexts:
         """Return the texts that a call gives, at the places of their labels."""
         rows, line_of, n_lines = read_texts(label_features, n_features, dense)
         named = None if self._encoding.kind == "multilabel" else classes
         places = places_of_lines(n_lines, self.classes_, named)
         return LabelTexts.of(unit_rows(rows), places[line_of], len(self.classes_))
 
-    def _set_settings(self, settings):
+    def _set_settings(self, settings: VoteSettings) -> None:
         self.n_neighbors_ = int(settings.n_neighbors)
         self.power_, self.text_weight_ = float(settings.power), float(settings.text_weight)
         self.frequency_power_ = float(settings.frequency_power)
 
-    def _settings(self):
+    def _settings(self) -> VoteSettings:
         return VoteSettings(*(getattr(self, f"{name}_") for name in VoteSettings._fields))
 
-    def _require_rows(self, rows):
+    def _require_rows(self, rows: Rows) -> None:
         if self.index == "hnsw" and not rows.dense:
             raise ValueError(
                 "index='hnsw' is for dense rows, but X is sparse: use index='exact', whose lists "
@@ -325,18 +354,18 @@ class TopKNeighborsClassifier(
             "keep fewer rows, or PPDSparseClassifier, which keeps none",
         )
 
-    def _require_size(self, n_classes, n_features):
+    def _require_size(self, n_classes: int, n_features: int) -> None:
         BaseXCClassifier._require_size(self, n_classes, n_features)
 
-    def _set_support(self, support):
+    def _set_support(self, support: object) -> None:
         """Take note of nothing: frequencies are counted with the labels of rows."""
 
-    def _all_or_nothing(self):
+    def _all_or_nothing(self) -> AbstractContextManager[None]:
         return all_or_nothing(self)
 
     # ------------------------------------------------------------------------------- the model
 
-    def _model(self):
+    def _model(self) -> LabelScorer:
         """Return the scorer, made when first asked for.
 
         Predictions ask a copy of the attributes of one moment: all copies of a mapped model keep
@@ -349,17 +378,17 @@ class TopKNeighborsClassifier(
             )
         return kept["_scorer"]
 
-    def _set_loaded_state(self, state, origin):
+    def _set_loaded_state(self, state: dict[str, Any], origin: object) -> None:
         super()._set_loaded_state(state, origin)
         if origin is None:
             self._model()
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if self.__sklearn_is_fitted__():
             self._model()
 
-    def _check_loaded(self, mapped):
+    def _check_loaded(self, mapped: bool) -> None:
         super()._check_loaded(mapped)
         check_loaded(self, mapped)
 

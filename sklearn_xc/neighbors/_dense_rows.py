@@ -28,21 +28,21 @@ class DenseRows(Cached):
     matrix : C-contiguous ndarray of float32 (n_rows, n_features)
     """
 
-    def __init__(self, matrix):
+    def __init__(self, matrix: np.ndarray) -> None:
         self.matrix = matrix
 
     @property
-    def n_rows(self):
+    def n_rows(self) -> int:
         """Return the number of rows."""
         return len(self.matrix)
 
     @property
-    def size(self):
+    def size(self) -> int:
         """Return the number of entries, which decides when parts are joined."""
         return self.matrix.size
 
     @property
-    def _store(self):
+    def _store(self) -> RowStore:
         return self.once("store", lambda: RowStore.view(self.matrix))
 
     def joined(self, other: "DenseRows") -> "DenseRows":
@@ -51,14 +51,14 @@ class DenseRows(Cached):
 
     appended = joined
 
-    def offer(self, queries: Rows, heaps: Heaps, base: int, n_threads: int):
+    def offer(self, queries: Rows, heaps: Heaps, base: int, n_threads: int) -> None:
         """Offer the best rows, numbered from `base` on, to the heaps of dense queries."""
         ids, scores = self._best(
             queries.matrix(), min(heaps.scores.shape[1], self.n_rows), n_threads
         )
         heaps.offer(scores, ids + np.int32(base), None, n_threads)
 
-    def _best(self, queries, k, n_threads):
+    def _best(self, queries: np.ndarray, k: int, n_threads: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the k best rows of each query, ties to the smaller number, without a doubt.
 
         Products of blocks round in other ways than the one kernel whose scores are returned. Rows
@@ -80,7 +80,7 @@ class DenseRows(Cached):
                 ids[doubtful, :k], scores[doubtful, :k] = self._all(queries[doubtful], k, n_threads)
         return np.ascontiguousarray(ids[:, :k]), np.ascontiguousarray(scores[:, :k])
 
-    def _all(self, queries, k, n_threads):
+    def _all(self, queries: np.ndarray, k: int, n_threads: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the k best of all rows, each scored by the kernel."""
         everything = np.arange(self.n_rows, dtype=np.int32)[None]
         size = max(1, NUMBERS_AT_ONCE // max(1, self.n_rows))
@@ -88,7 +88,8 @@ class DenseRows(Cached):
             self._store.best(queries[start : start + size], everything, k, n_threads)
             for start in range(0, len(queries), size)
         ]
-        return tuple(np.concatenate(some) for some in zip(*parts, strict=True))
+        ids, scores = (np.concatenate(some) for some in zip(*parts, strict=True))
+        return ids, scores
 
     def scores(self, queries: Rows, n_threads: int) -> np.ndarray:
         """Return the inner products of dense queries with all rows, float32 (n_queries, n_rows)."""
@@ -107,22 +108,22 @@ class GraphRows(DenseRows):
         Of the graph, which is built by one thread: the same for any number of them.
     """
 
-    def __init__(self, matrix, seed):
+    def __init__(self, matrix: np.ndarray, seed: int) -> None:
         super().__init__(matrix)
         self.seed = seed
 
-    def joined(self, other):
+    def joined(self, other: DenseRows) -> "GraphRows":
         """Return these rows and, behind them, those of `other`, with a new graph."""
         return GraphRows(np.concatenate([self.matrix, other.matrix]), self.seed)
 
     @property
-    def _index(self):
+    def _index(self) -> HNSWIndex:
         # Rows have one length, so that the inner product is a distance; what will be asked is
         # like the rows, not like the Gaussian vectors that an index tries without queries.
         index = HNSWIndex("ip", n_jobs=1, random_state=self.seed)
         return self.once("index", lambda: index.build(self.matrix, self.matrix))
 
-    def _best(self, queries, k, n_threads):
+    def _best(self, queries: np.ndarray, k: int, n_threads: int) -> tuple[np.ndarray, np.ndarray]:
         if self.n_rows < LEAST_GRAPH:
             return super()._best(queries, k, n_threads)
         return self._index.query(queries, k)

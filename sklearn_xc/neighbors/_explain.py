@@ -1,10 +1,13 @@
 """Why a label got its score: the neighbours that have it, its text, and what each gave."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from ..base._explanation import Explanation, Explanations
+from ..utils._rows import Rows
 
 TEXT = -1  # the number of a label's text among rows
 
@@ -19,7 +22,7 @@ class NeighborExplanation(Explanation):
     """
 
     @property
-    def rest_label(self):
+    def rest_label(self) -> str:
         """The neighbours that are not listed, as a text."""
         return f"({self.n_rest} more neighbour{'s' if self.n_rest > 1 else ''})"
 
@@ -39,7 +42,14 @@ class Votes(NamedTuple):
     texts: dict
 
 
-def explained(row: int, place: int, votes: Votes, model, k, row_names) -> NeighborExplanation:
+def explained(
+    row: int,
+    place: int,
+    votes: Votes,
+    model: BaseEstimator,
+    k: int | None,
+    row_names: np.ndarray | None,
+) -> NeighborExplanation:
     """Return the explanation of the score of one label on one row.
 
     Of two classes the decision function is a difference over the sum: neighbours of the other one
@@ -69,7 +79,9 @@ def explained(row: int, place: int, votes: Votes, model, k, row_names) -> Neighb
     )
 
 
-def _parts(place, sign, votes, model):
+def _parts(
+    place: int, sign: float, votes: Votes, model: BaseEstimator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return numbers, similarities and weights of the rows, and of the text, of one label."""
     labels, settings = model._row_labels, model._settings()
     ids, similarities, weights = [], [], []
@@ -79,26 +91,36 @@ def _parts(place, sign, votes, model):
         if similarity > 0 and len(there):
             weight = float(labels.grades[part][there[0]]) if len(labels.grades) else 1.0
             weight *= float(labels.weights[number]) if len(labels.weights) else 1.0
-            ids.append(number), similarities.append(similarity), weights.append(weight)
+            ids.append(number)
+            similarities.append(similarity)
+            weights.append(weight)
     if settings.text_weight > 0 and votes.texts.get(place, 0) > 0:
-        ids.append(TEXT), similarities.append(votes.texts[place])
+        ids.append(TEXT)
+        similarities.append(votes.texts[place])
         weights.append(settings.text_weight)
     values = np.array(similarities, dtype=np.float32)
     weights = sign * np.array(weights) * values.astype(np.float64) ** (settings.power - 1)
     return np.array(ids, dtype=np.int64), values, weights * model._model().factors[place]
 
 
-def _names(ids, row_names):
+def _names(ids: np.ndarray, row_names: np.ndarray | None) -> np.ndarray:
     return np.array([_name(i, row_names) for i in ids.tolist()], dtype=object)
 
 
-def _name(i, row_names):
+def _name(i: int, row_names: np.ndarray | None) -> object:
     if i == TEXT:
         return "(text of the label)"
     return f"row {i}" if row_names is None else row_names[i : i + 1].tolist()[0]
 
 
-def explain_rows(model, rows, places, k, row_names, n_threads) -> Explanations:
+def explain_rows(
+    model: BaseEstimator,
+    rows: Rows,
+    places: Sequence[Sequence[int]],
+    k: int | None,
+    row_names: np.ndarray | None,
+    n_threads: int,
+) -> Explanations:
     """Return the explanations of some labels of each row, by falling score."""
     n = min(model.n_neighbors_, model._row_parts.n_rows)
     ids = np.empty((rows.shape[0], 0), np.int32)

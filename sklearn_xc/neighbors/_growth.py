@@ -1,17 +1,21 @@
 """Rows and labels that join a fitted TopKNeighborsClassifier."""
 
+from typing import Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ..base._label_texts import read_texts
-from ..base._labels import encode_indicator
+from ..base._labels import LabelEncoding, encode_indicator
 from ..base._multiclass import known_codes
 from ..base._named_classes import encoding_of, read_classes
 from ..base._new_classes import append_names
 from ..base._validation import grades_of, validate_more
 from ..utils._given_labels import in_order_of, is_numbered, label_names
 from ..utils._label_places import check_names
+from ..utils._typing import LabelsLike, MatrixLike
 from ._auto import DEFAULTS
 from ._input import grown_classes, indicator_of, wider_encoding
 from ._row_parts import unit_rows
@@ -22,7 +26,14 @@ from ._texts import LabelTexts
 class NeighborsGrowth:
     """Mixin of ``partial_fit`` and ``add_labels``."""
 
-    def partial_fit(self, X, y, classes=None, sample_weight=None, label_features=None):
+    def partial_fit(
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        label_features: MatrixLike | None = None,
+    ) -> Self:
         """Append rows, whose labels may be new; the model knows both at once.
 
         The cost follows the number of new rows: all others are copied once each time that their
@@ -70,7 +81,9 @@ class NeighborsGrowth:
             vars(self).pop("_scorer", None)
         return self
 
-    def _by_names(self, y, classes):
+    def _by_names(
+        self, y: LabelsLike, classes: ArrayLike | None
+    ) -> tuple[LabelsLike, ArrayLike | None]:
         """Return the columns of a table in the order of labels, new ones last, and their names."""
         known, names = self.classes_, label_names(y)
         if self._encoding.kind != "multilabel" or names is None:
@@ -86,7 +99,7 @@ class NeighborsGrowth:
         classes = append_names(known, names[new])
         return in_order_of(y, classes), classes
 
-    def _classes_of_part(self, y, classes):
+    def _classes_of_part(self, y: LabelsLike, classes: ArrayLike | None) -> sparse.csr_array:
         """Return the indicator of y of a later call; takes in its new labels."""
         known = self._encoding
         if known.kind == "multilabel":
@@ -109,7 +122,7 @@ class NeighborsGrowth:
         self._grow(encoding_of(grown), places)
         return indicator_of(known_codes(y, grown), len(grown))
 
-    def _grow(self, encoding, places):
+    def _grow(self, encoding: LabelEncoding, places: np.ndarray) -> None:
         """Bring all that is kept of labels to their places among more of them."""
         n_labels = encoding.n_classes
         if n_labels == len(self.classes_):
@@ -122,10 +135,10 @@ class NeighborsGrowth:
             self._texts = self._texts.with_labels(n_labels, places)
         self._set_encoding(encoding)
 
-    def _add_texts(self, texts):
+    def _add_texts(self, texts: LabelTexts) -> None:
         self._texts = texts if self._texts is None else self._texts.joined(texts)
 
-    def add_labels(self, label_features, names=None):
+    def add_labels(self, label_features: MatrixLike, names: ArrayLike | None = None) -> Self:
         """Add labels that no row has, by their texts.
 
         Parameters

@@ -10,7 +10,9 @@ from ..utils._matrix import as_rows
 from ..utils._rows import Rows
 
 
-def grown_classes(known: np.ndarray, y, classes):
+def grown_classes(
+    known: np.ndarray, y: np.ndarray, classes: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the classes of a model after a call, and the places of those before.
 
     Parameters
@@ -37,7 +39,9 @@ def grown_classes(known: np.ndarray, y, classes):
     return grown, places
 
 
-def wider_encoding(encoding: LabelEncoding, n_labels: int, names) -> LabelEncoding:
+def wider_encoding(
+    encoding: LabelEncoding, n_labels: int, names: np.ndarray | None
+) -> LabelEncoding:
     """Return the encoding of an indicator with more columns.
 
     Parameters
@@ -79,7 +83,9 @@ def indicator_of(codes: np.ndarray, n_labels: int) -> sparse.csr_array:
     return sparse.csr_array(parts, shape=(len(codes), n_labels))
 
 
-def without_rows(rows: Rows, Y: sparse.csr_array, kept: np.ndarray):
+def without_rows(
+    rows: Rows, Y: sparse.csr_array, kept: np.ndarray
+) -> tuple[Rows, sparse.csr_array]:
     """Return rows and labels with nothing in those that are not kept."""
     if rows.dense:
         rows = as_rows(np.where(kept[:, None], rows.matrix(), np.float32(0)))

@@ -3,6 +3,7 @@
 from numbers import Integral, Real
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from ..base._labels import LabelEncoding
 from ..base._validation import Interval, StrOptions
@@ -37,7 +38,7 @@ CONSTRAINTS = {
 }
 
 
-def check_loaded(model, mapped):
+def check_loaded(model: BaseEstimator, mapped: bool) -> None:
     """Raise ValueError if what a file holds of a model does not fit together.
 
     Parameters
@@ -97,6 +98,6 @@ def check_loaded(model, mapped):
         raise ValueError("the names of the features are not as many as the features")
 
 
-def is_exponent(value):
+def is_exponent(value: object) -> bool:
     """Return whether a loaded value can be a power of a frequency."""
     return is_number(value) and FREQUENCY_POWERS[0] <= value <= FREQUENCY_POWERS[1]

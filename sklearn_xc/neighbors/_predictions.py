@@ -1,18 +1,25 @@
 """Predictions of TopKNeighborsClassifier from the scores of its labels."""
 
+from collections.abc import Iterator
+
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from ..base._explain import check_options, places_of_labels
+from ..base._explanation import Explanations
 from ..base._fit_labels import TakesLabels
 from ..base._labels import labels_to_score
 from ..base._predict_topk import PredictsTopK
 from ..base._topk_predictor import AnswersSingleRows
 from ..base._validation import as_it_is
 from ..topk._inverted_index import row_blocks
+from ..topk._restriction import Restriction
 from ..utils._rows import Rows
+from ..utils._typing import LabelsLike, Matrix, MatrixLike
 from ._explain import explain_rows
+from ._row_parts import RowParts
 
 SHARE = 0.5  # of all votes that a predicted label has at least
 SCORES_AT_ONCE = 1 << 22
@@ -21,7 +28,7 @@ SCORES_AT_ONCE = 1 << 22
 class _Inputs:
     """Form of the training rows, in which `topk_predictor` brings others."""
 
-    def __init__(self, parts):
+    def __init__(self, parts: RowParts) -> None:
         self._parts = parts
 
     def inputs(self, rows: Rows, n_threads: int) -> Rows:
@@ -32,15 +39,15 @@ class _Inputs:
 class NeighborsPredictions(PredictsTopK, AnswersSingleRows, TakesLabels):
     """Mixin of predictions, made from ``_model()``, ``_row_parts`` and ``_encoding``."""
 
-    def _scores_of(self):
+    def _scores_of(self) -> _Inputs:
         return _Inputs(self._row_parts)
 
-    def _rows(self, X):
+    def _rows(self, X: MatrixLike) -> Rows:
         """Return rows in the form of the training rows."""
         check_is_fitted(self)
         return self._row_parts.in_form(self._feature_rows(X))
 
-    def decision_function(self, X):
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Return scores of all classes.
 
         Parameters
@@ -66,7 +73,7 @@ class NeighborsPredictions(PredictsTopK, AnswersSingleRows, TakesLabels):
             return now._balance(rows)
         return now._model().scores(rows, now._threads())
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> Matrix:
         """Predict classes or labels.
 
         Parameters
@@ -98,7 +105,7 @@ class NeighborsPredictions(PredictsTopK, AnswersSingleRows, TakesLabels):
         self._warn_if_nearly_empty(np.diff(pattern.indptr), "half of the votes")
         return encoding.indicator(pattern)
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Return shares of the votes.
 
         Parameters
@@ -128,7 +135,7 @@ class NeighborsPredictions(PredictsTopK, AnswersSingleRows, TakesLabels):
             start += block.shape[0]
         return shares
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: MatrixLike, y: LabelsLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the share of samples whose class, or whole set of labels, is predicted.
 
         Parameters
@@ -146,7 +153,9 @@ class NeighborsPredictions(PredictsTopK, AnswersSingleRows, TakesLabels):
         check_is_fitted(self)
         return super().score(X, labels_to_score(self, y), sample_weight)
 
-    def kneighbors(self, X, n_neighbors=None, return_similarity=True):
+    def kneighbors(
+        self, X: MatrixLike, n_neighbors: int | None = None, return_similarity: bool = True
+    ) -> tuple[np.ndarray, np.ndarray] | np.ndarray:
         """Return the training rows of largest inner product, all of unit length.
 
         Parameters
@@ -181,18 +190,25 @@ class NeighborsPredictions(PredictsTopK, AnswersSingleRows, TakesLabels):
         return (similarities, ids) if return_similarity else ids
 
     @property
-    def n_samples_fit_(self):
+    def n_samples_fit_(self) -> int:
         """The number of training rows."""
         check_is_fitted(self)
         return self._row_parts.n_rows
 
     @property
-    def nbytes_(self):
+    def nbytes_(self) -> int:
         """The bytes that rows, labels and texts take."""
         check_is_fitted(self)
         return self._model().n_bytes
 
-    def explain(self, X, labels=None, k=5, *, row_names=None):
+    def explain(
+        self,
+        X: MatrixLike,
+        labels: LabelsLike = None,
+        k: int | None = 5,
+        *,
+        row_names: ArrayLike | None = None,
+    ) -> Explanations:
         """Return the neighbours that a label has its score from, and what each gave.
 
         Parameters
@@ -229,17 +245,20 @@ class NeighborsPredictions(PredictsTopK, AnswersSingleRows, TakesLabels):
 
     # ------------------------------------------------------------------------ shares of votes
 
-    def _blocks(self, rows):
+    def _blocks(self, rows: Rows) -> Iterator[Rows]:
         """Yield rows of which all scores are held at once."""
         for _, block in row_blocks(rows, max(1, SCORES_AT_ONCE // len(self.classes_))):
             yield block
 
-    def _shares(self, rows):
+    def _shares(self, rows: Rows) -> np.ndarray:
         """Return the shares of all labels of some rows, float64."""
         model = self._model()
-        return self._shares_of(*model.scores_and_totals(rows, self._threads()), slice(None))
+        scores, totals = model.scores_and_totals(rows, self._threads())
+        return self._shares_of(scores, totals, slice(None))
 
-    def _shares_of(self, scores, totals, labels):
+    def _shares_of(
+        self, scores: np.ndarray, totals: np.ndarray, labels: np.ndarray | slice
+    ) -> np.ndarray:
         """Return the shares that belong to scores of some labels, float64."""
         scores = scores.astype(np.float64)
         if self._encoding.kind == "multilabel":
@@ -251,7 +270,7 @@ class NeighborsPredictions(PredictsTopK, AnswersSingleRows, TakesLabels):
             return shares
         return np.where(total > 0, shares, 1 / len(self.classes_))
 
-    def _balance(self, rows):
+    def _balance(self, rows: Rows) -> np.ndarray:
         """Return the share of the second of two classes less that of the first, float32."""
         first, second = self._model().scores(rows, self._threads()).astype(np.float64).T
         both = first + second
@@ -259,7 +278,9 @@ class NeighborsPredictions(PredictsTopK, AnswersSingleRows, TakesLabels):
 
     # -------------------------------------------------------------------- for predict_topk
 
-    def _topk(self, rows, k, only=None):
+    def _topk(
+        self, rows: Rows, k: int, only: Restriction | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return numbers and scores of the k best classes of each row."""
         model, n_threads = self._model(), self._threads()
         if self._encoding.kind != "binary":
@@ -273,7 +294,9 @@ class NeighborsPredictions(PredictsTopK, AnswersSingleRows, TakesLabels):
         best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
         return best, np.take_along_axis(scores, best, axis=1)
 
-    def _topk_probabilities(self, rows, k, only=None):
+    def _topk_probabilities(
+        self, rows: Rows, k: int, only: Restriction | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return numbers of the k best classes by score, and their shares."""
         best, _ = self._topk(rows, k, only)
         places = np.maximum(best, 0).astype(np.int64)

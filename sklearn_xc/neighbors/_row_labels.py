@@ -18,7 +18,7 @@ class Growing:
         Never changed.
     """
 
-    def __init__(self, values, room=None):
+    def __init__(self, values: np.ndarray, room: list | None = None) -> None:
         self.values = values
         self._room = room  # [ndarray of which `values` is the beginning, how much of it is used]
 
@@ -53,7 +53,15 @@ class RowLabels(Cached):
     n_labels : int
     """
 
-    def __init__(self, starts, labels, grades, weights, n_labels, growing=None):
+    def __init__(
+        self,
+        starts: np.ndarray,
+        labels: np.ndarray,
+        grades: np.ndarray,
+        weights: np.ndarray,
+        n_labels: int,
+        growing: list[Growing] | None = None,
+    ) -> None:
         self.starts, self.labels, self.grades, self.weights = starts, labels, grades, weights
         self.n_labels = n_labels
         self.once("growing", lambda: growing)
@@ -66,14 +74,14 @@ class RowLabels(Cached):
         starts, labels = Y.indptr.astype(np.int64), Y.indices.astype(np.int32)
         return cls(starts, labels, grades, weights, Y.shape[1])
 
-    def _check_record(self):
+    def _check_record(self) -> None:
         if len(self.grades) not in (0, len(self.labels)):
             raise ValueError("grades of another number of labels")
         if len(self.weights) not in (0, len(self.starts) - 1) or not len(self.starts):
             raise ValueError("weights or labels of another number of rows")
 
     @property
-    def n_rows(self):
+    def n_rows(self) -> int:
         """Return the number of rows."""
         return len(self.starts) - 1
 
@@ -95,9 +103,9 @@ class RowLabels(Cached):
             part.extended(more) for part, more in zip(growing, (starts, *others[1:]), strict=True)
         ]
         arrays = [part.values for part in grown]
-        return RowLabels(*arrays, max(self.n_labels, other.n_labels), grown)
+        return RowLabels(*arrays, n_labels=max(self.n_labels, other.n_labels), growing=grown)
 
-    def _filled(self, other):
+    def _filled(self, other: "RowLabels") -> tuple[np.ndarray, ...]:
         """Return the arrays, with ones where only `other` has grades or weights."""
         grades, weights = self.grades, self.weights
         if len(other.grades) and not len(grades):

@@ -6,6 +6,7 @@ from scipy import sparse
 from .._kernels.neighbors import _row_search as kernel
 from .._kernels.neighbors._lists import Lists, Lookups, unit_of_shares, words_of_a_term
 from .._kernels.neighbors._row_matches import matches
+from ..mips._row_store import Heaps
 from ..utils._csr import narrow_pointers
 from ..utils._records import is_array, is_count, is_truth, record
 from ..utils._rows import Rows
@@ -53,17 +54,26 @@ class RowLists(Cached):
     columns : C-contiguous ndarray of float32 (n_columns, n_rows), default=None
     """
 
-    def __init__(self, features, starts, rows, values, n_rows, column_of=None, columns=None):
+    def __init__(
+        self,
+        features: np.ndarray,
+        starts: np.ndarray,
+        rows: np.ndarray,
+        values: np.ndarray,
+        n_rows: int,
+        column_of: np.ndarray | None = None,
+        columns: np.ndarray | None = None,
+    ) -> None:
         self.features, self.starts = features, starts
         self.rows, self.values, self.n_rows = rows, values, n_rows
-        if column_of is None:
+        if column_of is None or columns is None:
             column_of = np.full(len(features), -1, dtype=np.int32)
             columns = np.empty((0, n_rows), dtype=np.float32)
         self.column_of, self.columns = column_of, columns
         self.signed = bool((columns < 0).any() or (values < 0).any())
 
     @classmethod
-    def of(cls, rows: Rows):
+    def of(cls, rows: Rows) -> "RowLists":
         """Return the lists of some rows, sparse or dense, without columns."""
         rows = rows.as_sparse()
         columns = rows.columns()
@@ -71,7 +81,7 @@ class RowLists(Cached):
         starts = np.append(columns.indptr[listed], columns.indptr[-1])
         return cls(listed.astype(np.int32), starts, columns.rows, columns.data, rows.shape[0])
 
-    def _check_record(self):
+    def _check_record(self) -> None:
         if len(self.starts) != len(self.features) + 1 or len(self.rows) != len(self.values):
             raise ValueError("inverted lists whose arrays differ in length")
         if self.columns.shape[1] != self.n_rows or len(self.column_of) != len(self.features):
@@ -80,19 +90,19 @@ class RowLists(Cached):
             raise ValueError(f"inverted lists of {self.n_rows} rows")
 
     @property
-    def _arrays(self):
+    def _arrays(self) -> tuple:
         arrays = self.features, self.starts, self.rows, self.values, self.column_of, self.columns
         return *arrays, self.n_rows, self.signed
 
     @property
-    def _plain_lists(self):
+    def _plain_lists(self) -> Lists:
         return self.once("plain lists", lambda: Lists(*self._arrays, None))
 
     @property
-    def _lists(self):
+    def _lists(self) -> Lists:
         return self.once("lists", self._with_lookups)
 
-    def _with_lookups(self):
+    def _with_lookups(self) -> Lists:
         """Return the lists with bits of the long ones and the shares of rows."""
         if self.n_rows < LEAST_ROWS:
             return self._plain_lists
@@ -110,7 +120,7 @@ class RowLists(Cached):
         lookups.set_apart(apart, levels / unit_of_shares())
         return lists
 
-    def _long_lists(self):
+    def _long_lists(self) -> np.ndarray:
         """Return the numbers of the lists that have bits, ascending."""
         if self.n_rows < LEAST_ROWS:
             return np.empty(0, dtype=np.int64)
@@ -120,7 +130,7 @@ class RowLists(Cached):
         return np.sort(order[lengths[order] >= max(1, LONG_SHARE * self.n_rows)])
 
     @property
-    def n_bytes(self):
+    def n_bytes(self) -> int:
         """Return the bytes of all arrays, with those that a search makes."""
         made = len(self._long_lists()) * WORD_BYTES * -(-self.n_rows // WORD)
         made += 2 * self.n_rows if self.n_rows >= LEAST_ROWS else 0
@@ -188,11 +198,11 @@ class RowLists(Cached):
         return RowLists(features, starts, rows, values, self.n_rows + other.n_rows)
 
     @property
-    def size(self):
+    def size(self) -> int:
         """Return the number of entries, which decides when parts are joined."""
         return len(self.rows) + self.columns.size
 
-    def offer(self, queries: Rows, heaps, base: int, n_threads: int):
+    def offer(self, queries: Rows, heaps: Heaps, base: int, n_threads: int) -> None:
         """Offer all rows, numbered from `base` on, to the heaps of sparse queries."""
         n_threads = max(1, min(n_threads, queries.shape[0]))
         kernel.nearest(
@@ -236,7 +246,7 @@ class RowLists(Cached):
             (scores[kept], ids[kept], indptr), shape=(n_queries, max(1, self.n_rows))
         )
 
-    def _entries_of(self, queries):
+    def _entries_of(self, queries: Rows) -> np.ndarray:
         """Return the number of entries in the lists of each query's features."""
         first, last = queries.indptr[0], queries.indptr[-1]
         features = queries.indices[first:last]
@@ -249,12 +259,12 @@ class RowLists(Cached):
         return np.diff(sums)
 
 
-def _level(shares, part):
+def _level(shares: np.ndarray, part: float) -> int:
     """Return the smallest share that at most this part of the rows exceed."""
     above = len(shares) - np.cumsum(np.bincount(shares, minlength=unit_of_shares() + 1))
     return int(np.argmax(above <= part * len(shares)))
 
 
-def _terms(queries, n_threads):
+def _terms(queries: Rows, n_threads: int) -> np.ndarray:
     longest = int(np.diff(queries.indptr).max(initial=1))
     return np.empty((n_threads, max(1, longest), words_of_a_term()), dtype=np.int64)

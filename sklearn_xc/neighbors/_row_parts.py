@@ -23,7 +23,7 @@ def unit_rows(rows: Rows) -> Rows:
     return rows._replace(data=data)
 
 
-def part_of(rows: Rows, seed: int | None):
+def part_of(rows: Rows, seed: int | None) -> RowLists | DenseRows:
     """Return unit rows as a part: lists of sparse rows, a matrix of dense ones, or a graph."""
     if not rows.dense:
         return RowLists.of(rows).with_columns()
@@ -46,10 +46,10 @@ class RowParts:
         Of the graphs of dense rows; None for exact search.
     """
 
-    def __init__(self, parts, dense, n_features, seed):
+    def __init__(self, parts: list, dense: bool, n_features: int, seed: int | None) -> None:
         self.parts, self.dense, self.n_features, self.seed = parts, dense, n_features, seed
 
-    def _check_record(self):
+    def _check_record(self) -> None:
         kinds = (RowLists,) if not self.dense else (DenseRows, GraphRows)
         if not all(isinstance(part, kinds) for part in self.parts):
             raise ValueError("the parts of the training rows are of the wrong kind")
@@ -60,12 +60,12 @@ class RowParts:
                 raise ValueError(f"training rows of {part.matrix.shape[1]} features")
 
     @property
-    def n_rows(self):
+    def n_rows(self) -> int:
         """Return the number of rows of all parts."""
         return sum(part.n_rows for part in self.parts)
 
     @property
-    def n_bytes(self):
+    def n_bytes(self) -> int:
         """Return the bytes of the arrays of all parts."""
         return sum(part.n_bytes for part in self.parts)
 
@@ -84,7 +84,7 @@ class RowParts:
             parts[-1] = parts[-1].joined(last)
         return RowParts(parts, self.dense, self.n_features, self.seed)
 
-    def nearest(self, queries: Rows, k: int, n_threads: int):
+    def nearest(self, queries: Rows, k: int, n_threads: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the k rows of largest inner product with each query of this form.
 
         Returns

@@ -25,7 +25,7 @@ class LabelTexts(Cached):
     n_labels : int
     """
 
-    def __init__(self, rows, label_of, n_labels):
+    def __init__(self, rows: RowLists | DenseRows, label_of: np.ndarray, n_labels: int) -> None:
         self.rows, self.label_of, self.n_labels = rows, label_of, n_labels
 
     @classmethod
@@ -37,12 +37,12 @@ class LabelTexts(Cached):
         part = DenseRows(taken.matrix()) if rows.dense else RowLists.of(taken)
         return cls(part, label_of[there].astype(np.int32), n_labels)
 
-    def _check_record(self):
+    def _check_record(self) -> None:
         if len(self.label_of) != self.rows.n_rows:
             raise ValueError(f"{self.rows.n_rows} texts for {len(self.label_of)} labels")
 
     @property
-    def _one_each(self):
+    def _one_each(self) -> bool:
         return self.once("one each", lambda: bool((np.diff(self.label_of) > 0).all()))
 
     def with_labels(self, n_labels: int, places: np.ndarray) -> "LabelTexts":
@@ -52,13 +52,13 @@ class LabelTexts(Cached):
     def joined(self, other: "LabelTexts") -> "LabelTexts":
         """Return these texts and those of `other`, which has as many labels."""
         label_of = np.concatenate([self.label_of, other.label_of])
-        rows = self.rows.appended(other.rows)
+        rows = self.rows.appended(other.rows)  # type: ignore[arg-type]  # both of one form
         if (np.diff(label_of) < 0).any():
             order = np.argsort(label_of, kind="stable")
             rows, label_of = _reordered(rows, order), label_of[order]
         return LabelTexts(rows, label_of, self.n_labels)
 
-    def matches(self, queries: Rows, n_threads: int) -> tuple:
+    def matches(self, queries: Rows, n_threads: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the labels whose best text is like each query.
 
         Returns
@@ -88,7 +88,7 @@ class LabelTexts(Cached):
         return np.append(0, np.cumsum(counts)).astype(np.int64), labels, values
 
 
-def _reordered(part, order):
+def _reordered(part: RowLists | DenseRows, order: np.ndarray) -> RowLists | DenseRows:
     """Return the rows of a part in another order."""
     if isinstance(part, DenseRows):
         return DenseRows(part.matrix[order])
@@ -100,6 +100,6 @@ def _reordered(part, order):
     return RowLists(part.features, part.starts, rows[by_list], part.values[by_list], part.n_rows)
 
 
-def no_pairs(n_queries: int) -> tuple:
+def no_pairs(n_queries: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return what `LabelTexts.matches` does where nothing is alike."""
     return np.zeros(n_queries + 1, np.int64), np.empty(0, np.int32), np.empty(0, np.float32)

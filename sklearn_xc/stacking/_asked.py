@@ -1,6 +1,10 @@
 """Answers of a part to rows: its k best labels, and the scores of any labels by its own numbers."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from ..base._classifier import BaseXCClassifier
 from ..base._linear_model import checked_weights
@@ -10,11 +14,15 @@ from ..model_selection._out_of_fold import NO_SCORE
 from ..model_selection._take_rows import take
 from ..neighbors._classifier import TopKNeighborsClassifier
 from ..topk._predict import predict_topk
+from ..topk._restriction import Restriction
+from ..utils._rows import Rows
+from ..utils._typing import MatrixLike
+from ..utils._unwrap import Inner
 
 WIDTH = 100  # labels that are asked of an estimator of others, which cannot be asked for some only
 
 
-def asked_of(inner, X, n_threads):
+def asked_of(inner: Inner, X: MatrixLike, n_threads: int) -> "Ours | Pair | Others":
     """Return what a fitted part says of rows, by the way that suits it.
 
     Parameters
@@ -42,13 +50,13 @@ def asked_of(inner, X, n_threads):
 class Ours:
     """Rows for an estimator of this package, which is read without its checks for each block."""
 
-    def __init__(self, estimator, X, n_threads):
+    def __init__(self, estimator: BaseEstimator, X: MatrixLike, n_threads: int) -> None:
         self._model, self._n_threads = estimator._model(), n_threads
         self._rows = estimator._rows(X)
         self._near = isinstance(estimator, TopKNeighborsClassifier)
         self._coef = (lambda: None) if self._near else lambda: checked_weights(estimator.coef_)
 
-    def rows(self, start, stop):
+    def rows(self, start: int, stop: int) -> "_OurBlock":
         """Return what is said of some rows."""
         block = self._rows.block(start, stop)
         model = self._model.searched(block, self._n_threads) if self._near else self._model
@@ -58,16 +66,16 @@ class Ours:
 class _OurBlock:
     """Some rows of `Ours`."""
 
-    def __init__(self, model, coef, block, n_threads):
+    def __init__(self, model: Any, coef: Callable, block: Rows, n_threads: int) -> None:
         self._model, self._coef, self._block, self._n_threads = model, coef, block, n_threads
 
-    def best(self, k, only=None):
+    def best(self, k: int, only: Restriction | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Return numbers and scores of the k best labels of each row; -1 where there are fewer."""
         if only is None:
             return self._model.topk(self._block, k, self._n_threads)
         return only.topk(self._model, self._coef, self._block, k, self._n_threads)
 
-    def at(self, starts, places):
+    def at(self, starts: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Return the scores of the labels `places[starts[i]:starts[i + 1]]` of each row i."""
         return self._model.scores_at(self._coef, self._block, starts, places, self._n_threads)
 
@@ -75,10 +83,10 @@ class _OurBlock:
 class _Dense:
     """Some rows with the scores of all labels."""
 
-    def __init__(self, scores):
+    def __init__(self, scores: np.ndarray) -> None:
         self._scores = scores
 
-    def best(self, k, only=None):
+    def best(self, k: int, only: Restriction | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Return numbers and scores of the k best labels of each row; -1 where there are fewer."""
         scores = self._scores.copy()
         if only is not None:
@@ -86,7 +94,7 @@ class _Dense:
         best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
         return best, np.take_along_axis(scores, best, axis=1)
 
-    def at(self, starts, places):
+    def at(self, starts: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Return the scores of the labels `places[starts[i]:starts[i + 1]]` of each row i."""
         row = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         return self._scores[row, places]
@@ -95,13 +103,13 @@ class _Dense:
 class Pair:
     """Rows for an estimator of two labels, whose scores are few."""
 
-    def __init__(self, estimator, X):
+    def __init__(self, estimator: BaseEstimator, X: MatrixLike) -> None:
         labels, scores = estimator.predict_topk(X, 2)
         codes = codes_of(labels, np.asarray(estimator.classes_))
         self._scores = np.zeros(np.shape(scores), dtype=np.float32)
         np.put_along_axis(self._scores, codes, scores, axis=1)
 
-    def rows(self, start, stop):
+    def rows(self, start: int, stop: int) -> _Dense:
         """Return what is said of some rows."""
         return _Dense(self._scores[start:stop])
 
@@ -109,10 +117,10 @@ class Pair:
 class Others:
     """Rows for an estimator of which only ``predict_topk`` is known."""
 
-    def __init__(self, estimator, X):
+    def __init__(self, estimator: BaseEstimator, X: MatrixLike) -> None:
         self._estimator, self._X = estimator, X
 
-    def rows(self, start, stop):
+    def rows(self, start: int, stop: int) -> "_OtherBlock":
         """Return what is said of some rows."""
         return _OtherBlock(self._estimator, take(self._X, np.arange(start, stop)))
 
@@ -120,10 +128,11 @@ class Others:
 class _OtherBlock:
     """Some rows of `Others`."""
 
-    def __init__(self, estimator, X):
-        self._estimator, self._X, self._found = estimator, X, None
+    def __init__(self, estimator: BaseEstimator, X: MatrixLike) -> None:
+        self._estimator, self._X = estimator, X
+        self._found: Any = None  # labels and scores, once they were asked for
 
-    def _widest(self, k):
+    def _widest(self, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the best labels, at least k of them where there are so many."""
         n_labels = len(self._estimator.classes_)
         if self._found is None or self._found[0].shape[1] < min(k, n_labels):
@@ -133,7 +142,7 @@ class _OtherBlock:
             self._found = codes, np.where(np.isfinite(scores), scores, np.float32(10 * NO_SCORE))
         return self._found
 
-    def best(self, k, only=None):
+    def best(self, k: int, only: Restriction | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Return numbers and scores of the k best labels of each row; -1 where there are fewer."""
         n_labels = len(self._estimator.classes_)
         if only is None:
@@ -143,7 +152,7 @@ class _OtherBlock:
         starts = np.arange(0, codes.size + 1, codes.shape[1])
         return only.best_of_pairs(starts, codes.ravel(), scores.ravel(), k)
 
-    def at(self, starts, places):
+    def at(self, starts: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Return the scores of the labels `places[starts[i]:starts[i + 1]]` of each row i.
 
         Labels that are not among the best have the lowest score of their row.

@@ -51,14 +51,24 @@ class Trees(Cached):
     """
 
     def __init__(
-        self, starts, feature, threshold, left, right, value, baseline, shift, gain, n_features
-    ):
+        self,
+        starts: np.ndarray,
+        feature: np.ndarray,
+        threshold: np.ndarray,
+        left: np.ndarray,
+        right: np.ndarray,
+        value: np.ndarray,
+        baseline: float,
+        shift: float,
+        gain: np.ndarray,
+        n_features: int,
+    ) -> None:
         self.starts, self.feature, self.threshold = starts, feature, threshold
         self.left, self.right, self.value = left, right, value
         self.baseline, self.shift, self.gain = baseline, shift, gain
         self.n_features = n_features
 
-    def _check_record(self):
+    def _check_record(self) -> None:
         """Refuse trees that a walk would leave, or never end in."""
         n, starts = len(self.feature), self.starts
         arrays = self.threshold, self.left, self.right, self.value
@@ -78,7 +88,7 @@ class Trees(Cached):
         if (self.feature >= self.n_features).any():
             raise ValueError("a tree looks at a feature that there is not")
 
-    def raw(self, features, n_threads=1):
+    def raw(self, features: np.ndarray, n_threads: int = 1) -> np.ndarray:
         """Return the sums of the trees, float64: `_raw_predict` of scikit-learn, bit by bit."""
         if features.shape[1] != self.n_features:
             raise ValueError(f"{features.shape[1]} features, but the trees have {self.n_features}")
@@ -88,15 +98,15 @@ class Trees(Cached):
         kernel.add_trees(columns, *masks, out, max(1, n_threads))
         return out
 
-    def log_odds(self, features, n_threads=1):
+    def log_odds(self, features: np.ndarray, n_threads: int = 1) -> np.ndarray:
         """Return the log-odds of pairs, float64."""
         return self.raw(features, n_threads) + self.shift
 
-    def importances(self):
+    def importances(self) -> np.ndarray:
         """Return how much each feature says, not normalised."""
         return self.gain
 
-    def contributions(self, features):
+    def contributions(self, features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return what each feature adds to the log-odds of each pair, and what is there before.
 
         On its way down a tree a pair moves from the mean of a node to that of a child: the
@@ -122,7 +132,9 @@ class Trees(Cached):
         return parts, before
 
 
-def fit_trees(features, hits, weight, rng):
+def fit_trees(
+    features: np.ndarray, hits: np.ndarray, weight: np.ndarray | None, rng: np.random.RandomState
+) -> Trees:
     """Return trees that are boosted on pairs, with some of the wrong ones left out.
 
     Of n wrong pairs m are kept; log(m / n) brings the log-odds back to what they are among all.
@@ -146,7 +158,7 @@ def fit_trees(features, hits, weight, rng):
     return trees_of(model, shift)
 
 
-def trees_of(model, shift=0.0):
+def trees_of(model: HistGradientBoostingClassifier, shift: float = 0.0) -> Trees:
     """Return the trees of a fitted HistGradientBoostingClassifier of two classes.
 
     Its features hold no missing values and no categories.
@@ -179,7 +191,14 @@ def trees_of(model, shift=0.0):
     )
 
 
-def _fill_means(starts, leaf, left, right, value, count):
+def _fill_means(
+    starts: np.ndarray,
+    leaf: np.ndarray,
+    left: np.ndarray,
+    right: np.ndarray,
+    value: np.ndarray,
+    count: np.ndarray,
+) -> None:
     """Set the value of each inner node to the mean of its children; these stand behind it."""
     for start, stop in pairwise(starts):
         for node in range(stop - 1, start - 1, -1):
@@ -189,7 +208,7 @@ def _fill_means(starts, leaf, left, right, value, count):
                 value[node] = (value[children] * count[children]).sum() / max(total, 1)
 
 
-def masks_of(trees):
+def masks_of(trees: Trees) -> tuple[np.ndarray, ...]:
     """Return the trees as the kernel takes them: inner nodes with masks, and leaves.
 
     The leaves of a tree have the bits of a mask, from the left to the right. The mask of a node
@@ -197,7 +216,8 @@ def masks_of(trees):
     """
     features, thresholds, masks, leaves, counts = [], [], [], [], [(0, 0)]
     for start in trees.starts[:-1]:
-        n_leaves, stack = 0, [(0, None)]
+        n_leaves = 0
+        stack: list[tuple[int, tuple[int, int] | None]] = [(0, None)]
         while stack:  # a node, or the end of the left side of one
             node, closing = stack.pop()
             if closing is not None:
@@ -209,7 +229,8 @@ def masks_of(trees):
                 leaves.append(trees.value[at])
                 n_leaves += 1
                 continue
-            features.append(trees.feature[at]), thresholds.append(trees.threshold[at])
+            features.append(trees.feature[at])
+            thresholds.append(trees.threshold[at])
             masks.append(0)
             stack.append((int(trees.right[at]), None))
             stack.append((0, (n_leaves, len(masks) - 1)))

@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..model_selection._out_of_fold import NO_SCORE
+from ..topk._restriction import Restriction
+from ._parts import PartRows
 
 
 class Candidates(NamedTuple):
@@ -28,16 +30,23 @@ class Candidates(NamedTuple):
     best: np.ndarray
 
     @property
-    def row(self):
+    def row(self) -> np.ndarray:
         """The row of each pair."""
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
 
-    def of_parts(self, parts):
+    def of_parts(self, parts: list[int]) -> "Candidates":
         """Return the same with some of the parts."""
         return self._replace(scores=self.scores[parts], best=self.best[parts])
 
 
-def candidates_of(parts, kinds, n_labels, k, n_needed=1, only=None):
+def candidates_of(
+    parts: list[PartRows],
+    kinds: list[bool],
+    n_labels: int,
+    k: int,
+    n_needed: int = 1,
+    only: Restriction | None = None,
+) -> Candidates:
     """Return the candidates of a block of rows.
 
     Parameters
@@ -76,7 +85,9 @@ def candidates_of(parts, kinds, n_labels, k, n_needed=1, only=None):
     return Candidates(starts, places, scores, np.array(best, dtype=np.float32))
 
 
-def _union(found, n_labels, n_needed):
+def _union(
+    found: list[tuple[np.ndarray, np.ndarray]], n_labels: int, n_needed: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the labels of each row that say something, with others where these are too few."""
     n_rows = len(found[0][0])
     codes = np.hstack([codes for codes, _ in found]).astype(np.int64)

@@ -1,14 +1,17 @@
 """Likeness of a row to the mean row of each label."""
 
 from numbers import Integral
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from ..base._classifier import BaseXCClassifier
 from ..base._labels import codes_of
 from ..base._validation import validate_fit
 from ..utils._records import savable
+from ..utils._typing import LabelsLike, MatrixLike
 
 MOST_ENTRIES = 200  # of a label, the largest: what is beyond them is small
 DENSE_NUMBERS = 50_000_000  # centroids of dense rows at most
@@ -37,10 +40,10 @@ class LabelCentroids(BaseXCClassifier):
 
     _parameter_constraints = {"n_jobs": [Integral, None]}  # noqa: RUF012
 
-    def __init__(self, *, n_jobs=None):
+    def __init__(self, *, n_jobs: int | None = None) -> None:
         self.n_jobs = n_jobs
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: MatrixLike, y: LabelsLike, sample_weight: ArrayLike | None = None) -> Self:
         """Sum up the rows of each label.
 
         Parameters
@@ -68,7 +71,7 @@ class LabelCentroids(BaseXCClassifier):
         return self
 
 
-def largest_entries(matrix, most):
+def largest_entries(matrix: sparse.csr_array, most: int) -> sparse.csr_array:
     """Return the largest entries of each row of CSR, with all rows at unit length.
 
     Parameters

@@ -1,13 +1,16 @@
 """A learned stack of classifiers with very many classes or labels."""
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import ClassifierMixin, MetaEstimatorMixin
-from sklearn.utils import check_random_state, get_tags
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import has_fit_parameter
@@ -33,14 +36,15 @@ from ..utils._records import (
     require_attributes,
     savable,
 )
+from ..utils._typing import LabelsLike, MatrixLike, RandomState
 from ._boosting import Trees
-from ._final import Linear
-from ._fit_parts import TEXTS, default_parts, fit_part, with_settings_of
+from ._final import Form, Linear
+from ._fit_parts import TEXTS, PartData, default_parts, fit_part, with_settings_of
 from ._held_out import hold_out, without_labels
 from ._input import read_data
 from ._judge import hits_of
 from ._label_facts import LabelFacts
-from ._learn import StackProblem, learn
+from ._learn import Learnt, StackProblem, learn
 from ._loaded import check_facts, check_loaded
 from ._parts import StackPart, codes_of_part
 from ._predictions import StackPredictions
@@ -152,17 +156,17 @@ class TopKStackingClassifier(
 
     def __init__(
         self,
-        estimators=None,
-        final="auto",
+        estimators: Sequence[tuple[str, BaseEstimator]] | None = None,
+        final: Form = "auto",
         *,
-        k=30,
-        cv=0.2,
-        refit=True,
-        hidden_labels=0.2,
-        n_jobs=None,
-        random_state=None,
-        label_names=None,
-    ):
+        k: int = 30,
+        cv: float = 0.2,
+        refit: bool = True,
+        hidden_labels: float = 0.2,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        label_names: ArrayLike | None = None,
+    ) -> None:
         self.estimators = estimators
         self.final = final
         self.k = k
@@ -173,7 +177,7 @@ class TopKStackingClassifier(
         self.random_state = random_state
         self.label_names = label_names
 
-    def get_params(self, deep=True):
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return parameters, and with `deep` those of the parts as ``name__parameter``.
 
         Parameters
@@ -186,7 +190,7 @@ class TopKStackingClassifier(
         """
         return self._get_params("estimators", deep=deep)
 
-    def set_params(self, **params):
+    def set_params(self, **params: Any) -> Self:
         """Set parameters, those of the parts as ``name__parameter``.
 
         Parameters
@@ -200,7 +204,7 @@ class TopKStackingClassifier(
         self._set_params("estimators", **params)
         return self
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         given = [get_tags(estimator) for _, estimator in self.estimators or ()]
         tags.input_tags.sparse = all(tag.input_tags.sparse for tag in given)
@@ -209,7 +213,7 @@ class TopKStackingClassifier(
         )
         return tags
 
-    def get_metadata_routing(self):
+    def get_metadata_routing(self) -> MetadataRouter:
         """Route what fit takes beside X and y to the parts whose fit has such arguments.
 
         Returns
@@ -220,7 +224,14 @@ class TopKStackingClassifier(
 
     # ------------------------------------------------------------------------------- fitting
 
-    def fit(self, X, y, sample_weight=None, label_features=None, classes=None):
+    def fit(
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        sample_weight: ArrayLike | None = None,
+        label_features: MatrixLike | None = None,
+        classes: ArrayLike | None = None,
+    ) -> Self:
         """Fit the parts, and the second stage on samples that were held out.
 
         Parameters
@@ -259,7 +270,7 @@ class TopKStackingClassifier(
             self._fit(data, texts, seed)
         return self
 
-    def _fit(self, data, texts, seed):
+    def _fit(self, data: PartData, texts: list[sparse.csr_array], seed: int) -> None:
         """Fit parts and second stage on data that were checked."""
         rng = np.random.RandomState(seed)
         hidden_share = self.hidden_labels if data.label_features is not None else 0.0
@@ -293,7 +304,12 @@ class TopKStackingClassifier(
         self._counted = stack.counted
         self._settle(data, parts, fitted, learnt, facts)
 
-    def _require_takers(self, parts, data, texts):
+    def _require_takers(
+        self,
+        parts: Sequence[tuple[str, BaseEstimator]],
+        data: PartData,
+        texts: list[sparse.csr_array],
+    ) -> None:
         """Refuse texts that nobody reads, and warn of weights that some parts do not take."""
         takes = any(has_fit_parameter(part, "label_features") for _, part in parts)
         if data.label_features is not None and not texts and not takes:
@@ -311,7 +327,9 @@ class TopKStackingClassifier(
                 stacklevel=4,  # the caller of fit
             )
 
-    def _problem(self, stack, test, hidden):
+    def _problem(
+        self, stack: Stack, test: PartData, hidden: np.ndarray
+    ) -> tuple[StackProblem, float]:
         """Return the pairs of held-out rows, and how often a label beyond them is true."""
         asked, words = stack.asked(test.X), stack.words(test.X)
         blocks, of_labels = [], []
@@ -339,13 +357,20 @@ class TopKStackingClassifier(
         )
         return problem, float(misses)
 
-    def _set(self, learnt, names, misses):
+    def _set(self, learnt: Learnt, names: list[str], misses: float) -> None:
         """Take over what was learnt."""
         self._parts, self.final_, self._alone = learnt.parts, learnt.final, learnt.alone
         self.validation_scores_ = learnt.scores
         self._misses = misses
 
-    def _settle(self, data, parts, fitted, learnt, facts):
+    def _settle(
+        self,
+        data: PartData,
+        parts: Sequence[tuple[str, BaseEstimator]],
+        fitted: list[tuple[str, BaseEstimator]],
+        learnt: Learnt,
+        facts: LabelFacts,
+    ) -> None:
         """Fit the parts that stay on all rows, if asked for."""
         estimators = []
         for i in learnt.chosen:
@@ -368,10 +393,10 @@ class TopKStackingClassifier(
 
     # --------------------------------------------------------------------------- what is fitted
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return "estimators_" in vars(self)
 
-    def _stack(self):
+    def _stack(self) -> Stack:
         """Return what predicts."""
         return Stack(
             self._parts,
@@ -385,7 +410,7 @@ class TopKStackingClassifier(
             effective_threads(self.n_jobs),
         )
 
-    def _check_loaded(self, mapped):
+    def _check_loaded(self, mapped: bool) -> None:
         super()._check_loaded(mapped)
         require_attributes(
             self,
@@ -404,7 +429,7 @@ class TopKStackingClassifier(
         )
         check_loaded(self)
 
-    def _check_late(self, name, value):
+    def _check_late(self, name: str, value: Any) -> None:
         super()._check_late(name, value)
         if name == "_facts":
             check_facts(self, value)

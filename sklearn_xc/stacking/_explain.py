@@ -1,10 +1,14 @@
 """Why a stack gives a label its log-odds: shares of the parts, then each part's own reasons."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from inspect import signature
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from ..base._explain import check_options, explain, places_of_labels
 from ..base._explanation import Explanation, Explanations
@@ -12,7 +16,12 @@ from ..model_selection._out_of_fold import NO_SCORE
 from ..model_selection._take_rows import take
 from ..topk._restriction import Restriction
 from ..utils._matrix import n_rows
+from ..utils._typing import LabelsLike, MatrixLike
 from ..utils._unwrap import find_inner
+from ._candidates import Candidates
+
+# Of each part, by its name: place of the sample and of the label -> why.
+Reasons: TypeAlias = dict[str, dict[tuple[int, int], Explanation]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,10 +37,16 @@ class StackExplanation(Explanation):
         The reasons of each part that has some, for its own score of the label.
     """
 
-    parts: dict
+    parts: dict[str, Explanation]
 
 
-def explain_rows(model, X, labels, k, feature_names=None):
+def explain_rows(
+    model: BaseEstimator,
+    X: MatrixLike,
+    labels: LabelsLike,
+    k: int | None,
+    feature_names: ArrayLike | None = None,
+) -> Explanations:
     """Return the explanations of some labels of each row, by falling log-odds.
 
     Parameters
@@ -70,7 +85,16 @@ def explain_rows(model, X, labels, k, feature_names=None):
     return Explanations(items)
 
 
-def _explained(model, row, place, found, features, log_odds, pair, reasons):
+def _explained(
+    model: BaseEstimator,
+    row: int,
+    place: int,
+    found: Candidates,
+    features: np.ndarray | None,
+    log_odds: np.ndarray,
+    pair: int,
+    reasons: Reasons,
+) -> StackExplanation:
     """Return the explanation of one pair."""
     names = [part.name for part in model._parts]
     middles = [part.middle for part in model._parts]
@@ -112,7 +136,13 @@ def _explained(model, row, place, found, features, log_odds, pair, reasons):
     )
 
 
-def _reasons(model, X, places, k, names):
+def _reasons(
+    model: BaseEstimator,
+    X: MatrixLike,
+    places: Sequence[Sequence[int]],
+    k: int | None,
+    names: np.ndarray | None,
+) -> Reasons:
     """Return for each part that explains: (row, place) -> its explanation."""
     found = {}
     for part, (name, estimator) in zip(model._parts, model.estimators_, strict=True):
@@ -142,5 +172,5 @@ def _reasons(model, X, places, k, names):
     return found
 
 
-def _by_features(estimator):
+def _by_features(estimator: BaseEstimator) -> bool:
     return "feature_names" in signature(estimator.explain).parameters

@@ -11,12 +11,14 @@ SMALLEST = 1e-3  # of a share of votes, in its logarithm
 FORMS = {MARGIN: ("score", "sigmoid", "gap"), VOTES: ("log", "share", "score")}
 
 
-def names_of_part(part):
+def names_of_part(part: StackPart) -> list[str]:
     """Return the names of the features of one part."""
     return [f"{part.name}: {form}" for form in FORMS[part.kind]]
 
 
-def fitted_part(name, codes, scores, hits, best):
+def fitted_part(
+    name: str, codes: np.ndarray | None, scores: np.ndarray, hits: np.ndarray, best: np.ndarray
+) -> StackPart:
     """Return a part whose scale is that of its scores on rows that were held out.
 
     Parameters
@@ -40,7 +42,7 @@ def fitted_part(name, codes, scores, hits, best):
     return StackPart(name, codes, MARGIN, middle, spread if spread > 0 else 1.0)
 
 
-def part_features(part, scores, best):
+def part_features(part: StackPart, scores: np.ndarray, best: np.ndarray) -> np.ndarray:
     """Return the features of one part, float64 (n_pairs, 3).
 
     Parameters

@@ -1,12 +1,15 @@
 """Second stages: from the features of pairs of row and label to log-odds."""
 
+from typing import TypeAlias
+
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LogisticRegression
 
 from ..utils._records import is_array, is_number, record
-from ._boosting import fit_trees
+from ._boosting import Trees, fit_trees
 
+Form: TypeAlias = str | BaseEstimator  # of a second stage: "linear", "boosting" or a classifier
 MOST_PAIRS = 150_000  # that teach a logistic regression: more change no digit that counts
 LARGEST = 30.0  # of log-odds
 
@@ -24,32 +27,34 @@ class Linear:
         Standard deviations of the features, by which coefficients can be compared.
     """
 
-    def __init__(self, coef, intercept, scales):
+    def __init__(self, coef: np.ndarray, intercept: float, scales: np.ndarray) -> None:
         self.coef, self.intercept, self.scales = coef, intercept, scales
 
-    def _check_record(self):
+    def _check_record(self) -> None:
         if self.coef.shape != self.scales.shape:
             raise ValueError("coefficients and scales of different numbers of features")
 
     @property
-    def n_features(self):
+    def n_features(self) -> int:
         """How many features it takes."""
         return len(self.coef)
 
-    def log_odds(self, features, n_threads=1):
+    def log_odds(self, features: np.ndarray, n_threads: int = 1) -> np.ndarray:
         """Return the log-odds of pairs, float64."""
         return np.clip(features @ self.coef + self.intercept, -LARGEST, LARGEST)
 
-    def importances(self):
+    def importances(self) -> np.ndarray:
         """Return how much each feature says, not normalised."""
         return np.abs(self.coef) * self.scales
 
-    def contributions(self, features):
+    def contributions(self, features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return what each feature adds to the log-odds of each pair, and what is there before."""
         return features * self.coef, np.full(len(features), self.intercept)
 
 
-def fit_linear(features, hits, weight, rng):
+def fit_linear(
+    features: np.ndarray, hits: np.ndarray, weight: np.ndarray | None, rng: np.random.RandomState
+) -> Linear:
     """Return a logistic regression on standardised features, C = 1."""
     if len(features) > MOST_PAIRS:
         some = np.sort(rng.permutation(len(features))[:MOST_PAIRS])
@@ -72,20 +77,20 @@ class Given:
     n_features : int
     """
 
-    def __init__(self, classifier, n_features):
+    def __init__(self, classifier: BaseEstimator, n_features: int) -> None:
         self.classifier, self.n_features = classifier, n_features
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Given({self.classifier!r})"
 
-    def log_odds(self, features, n_threads=1):
+    def log_odds(self, features: np.ndarray, n_threads: int = 1) -> np.ndarray:
         """Return the log-odds of pairs, float64."""
         p = np.asarray(self.classifier.predict_proba(features))[:, -1].astype(np.float64)
         least = np.exp(-LARGEST)
         p = np.clip(p, least, 1 - least)
         return np.log(p) - np.log1p(-p)
 
-    def importances(self):
+    def importances(self) -> np.ndarray | None:
         """Return what the classifier says of it, or None."""
         if hasattr(self.classifier, "feature_importances_"):
             return np.asarray(self.classifier.feature_importances_, dtype=np.float64)
@@ -93,12 +98,14 @@ class Given:
             return np.abs(np.ravel(self.classifier.coef_)).astype(np.float64)
         return None
 
-    def contributions(self, features):
+    def contributions(self, features: np.ndarray) -> None:
         """Return None: nothing is known of what each feature adds."""
         return None
 
 
-def fit_given(classifier, features, hits, weight):
+def fit_given(
+    classifier: BaseEstimator, features: np.ndarray, hits: np.ndarray, weight: np.ndarray | None
+) -> Given:
     """Return a copy of a user's classifier, fitted on pairs."""
     classifier = clone(classifier)
     if weight is None:
@@ -108,7 +115,9 @@ def fit_given(classifier, features, hits, weight):
     return Given(classifier, features.shape[1])
 
 
-def fit_final(final, features, hits, weight, seed):
+def fit_final(
+    final: Form, features: np.ndarray, hits: np.ndarray, weight: np.ndarray | None, seed: int
+) -> Linear | Trees | Given:
     """Return a second stage.
 
     Parameters

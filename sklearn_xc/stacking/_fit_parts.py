@@ -1,10 +1,10 @@
 """Parts of a stack, fitted: which by default, on which rows, with which arguments."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
@@ -14,12 +14,18 @@ from ..neighbors._classifier import TopKNeighborsClassifier
 from ..neighbors._scorer import VoteSettings
 from ..ppdsparse._classifier import PPDSparseClassifier
 from ..utils._matrix import n_rows
+from ..utils._typing import MatrixLike
 from ._centroids import DENSE_NUMBERS, LabelCentroids
 from ._held_out import without_labels
 
 TEXTS = "texts"  # the default part that reads nothing but texts of labels
 MOST_WEIGHTS = 50_000_000  # dense weights of one class a row, at most
-ONLY_TEXTS = {"n_neighbors": 1, "power": 1.0, "frequency_power": 0.0, "text_weight": 1.0}
+ONLY_TEXTS: dict[str, Any] = {
+    "n_neighbors": 1,
+    "power": 1.0,
+    "frequency_power": 0.0,
+    "text_weight": 1.0,
+}
 
 
 class PartData(NamedTuple):
@@ -37,19 +43,19 @@ class PartData(NamedTuple):
     classes : ndarray (n_labels,)
     """
 
-    X: object
-    y: object
+    X: MatrixLike
+    y: np.ndarray | sparse.csr_array
     truth: sparse.csr_array
     weight: np.ndarray | None
-    label_features: object
+    label_features: MatrixLike
     classes: np.ndarray
 
     @property
-    def one_a_row(self):
+    def one_a_row(self) -> bool:
         """Whether a row has one class."""
         return not sparse.issparse(self.y)
 
-    def rows(self, rows, hidden=None):
+    def rows(self, rows: np.ndarray, hidden: np.ndarray | None = None) -> "PartData":
         """Return some rows, without the entries of hidden labels of an indicator."""
         y, truth = self.y[rows], self.truth[rows]
         if hidden is not None and hidden.any() and not self.one_a_row:
@@ -58,9 +64,9 @@ class PartData(NamedTuple):
         return self._replace(X=take(self.X, rows), y=y, truth=truth, weight=weight)
 
 
-def default_parts(data, n_jobs, seed):
+def default_parts(data: PartData, n_jobs: int | None, seed: int) -> list[tuple[str, BaseEstimator]]:
     """Return the parts that stand for ``estimators=None``."""
-    common = {"n_jobs": n_jobs, "random_state": seed}
+    common: dict[str, Any] = {"n_jobs": n_jobs, "random_state": seed}
     parts = [
         ("one_vs_rest", PPDSparseClassifier(**common)),
         ("neighbors", TopKNeighborsClassifier(**common)),
@@ -75,7 +81,7 @@ def default_parts(data, n_jobs, seed):
     return parts
 
 
-def fit_part(estimator, data, texts_alone):
+def fit_part(estimator: BaseEstimator, data: PartData, texts_alone: bool) -> BaseEstimator:
     """Return a fitted copy of a part.
 
     Parameters
@@ -101,7 +107,7 @@ def fit_part(estimator, data, texts_alone):
     return estimator.fit(data.X, data.y, **params)
 
 
-def with_settings_of(estimator, fitted):
+def with_settings_of(estimator: BaseEstimator, fitted: BaseEstimator) -> BaseEstimator:
     """Return the estimator with the settings that a first fit has found for nearest rows.
 
     Scores of another sum would be other features than those that the second stage has learnt.
@@ -122,7 +128,7 @@ def with_settings_of(estimator, fitted):
     return estimator
 
 
-def require_same_rows(X, y):
+def require_same_rows(X: MatrixLike, y: np.ndarray | sparse.csr_array) -> None:
     """Refuse X and y of different numbers of rows."""
     if n_rows(X) != y.shape[0]:
         raise ValueError(

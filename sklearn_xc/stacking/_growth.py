@@ -4,7 +4,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from ..base._label_texts import read_texts
 from ..base._named_classes import encoding_of
@@ -13,20 +15,22 @@ from ..model_selection._out_of_fold import Labels
 from ..neighbors._classifier import TopKNeighborsClassifier
 from ..neighbors._input import wider_encoding
 from ..utils._label_places import check_names
+from ..utils._rows import Rows
+from ..utils._typing import MatrixLike
 from ._label_facts import LabelFacts, shares_of
-from ._parts import codes_of_part
+from ._parts import StackPart, codes_of_part
 
 
 class GrownStack(NamedTuple):
     """Labels, parts and facts of a stack with more labels."""
 
     labels: Labels
-    parts: list  # of StackPart
-    estimators: list  # of names and estimators
+    parts: list[StackPart]
+    estimators: list[tuple[str, BaseEstimator]]
     facts: LabelFacts
 
 
-def grown(stack, label_features, names) -> GrownStack:
+def grown(stack: BaseEstimator, label_features: MatrixLike, names: ArrayLike | None) -> GrownStack:
     """Return what a stack with more labels consists of.
 
     Parameters
@@ -71,7 +75,7 @@ def grown(stack, label_features, names) -> GrownStack:
     return GrownStack(labels, parts, estimators, LabelFacts(frequencies, shares))
 
 
-def _copied(estimator):
+def _copied(estimator: BaseEstimator) -> BaseEstimator:
     """Return a copy that can be changed; what never changes is shared."""
     other = object.__new__(type(estimator))
     estimator._read_all()
@@ -79,7 +83,9 @@ def _copied(estimator):
     return other
 
 
-def _labels_after(labels, n_new, names):
+def _labels_after(
+    labels: Labels, n_new: int, names: ArrayLike | None
+) -> tuple[Labels, np.ndarray, np.ndarray]:
     """Return the labels after growth, the places of those of before, and of the new ones."""
     known = labels.classes
     names = None if names is None else np.asarray(names)
@@ -104,7 +110,13 @@ def _labels_after(labels, n_new, names):
     return replace(labels, encoding=encoding, classes=encoding.classes_), places, new
 
 
-def _more_texts(shares, rows, line_of, places, new):
+def _more_texts(
+    shares: list[sparse.csr_array],
+    rows: Rows,
+    line_of: np.ndarray,
+    places: np.ndarray,
+    new: np.ndarray,
+) -> list[sparse.csr_array]:
     """Return the texts of all labels, as `LabelFacts` has them."""
     if not shares:
         return []

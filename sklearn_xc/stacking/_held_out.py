@@ -24,7 +24,14 @@ class StackHeldOut(NamedTuple):
     hidden: np.ndarray
 
 
-def hold_out(truth, weight, share, hidden_share, one_a_row, rng) -> StackHeldOut:
+def hold_out(
+    truth: sparse.csr_array,
+    weight: np.ndarray | None,
+    share: float,
+    hidden_share: float,
+    one_a_row: bool,
+    rng: np.random.RandomState,
+) -> StackHeldOut:
     """Draw the rows that are held out, and the labels that are hidden.
 
     Parameters
@@ -69,7 +76,9 @@ def hold_out(truth, weight, share, hidden_share, one_a_row, rng) -> StackHeldOut
     return StackHeldOut(train, test, hidden)
 
 
-def _hidden(truth, share, one_a_row, rng):
+def _hidden(
+    truth: sparse.csr_array, share: float, one_a_row: bool, rng: np.random.RandomState
+) -> np.ndarray:
     """Return which labels lose their rows, drawn from the rarer half; two classes keep theirs.
 
     A label without rows is a rare one. Were frequent ones hidden, the best label of many rows would
@@ -85,7 +94,7 @@ def _hidden(truth, share, one_a_row, rng):
     return hidden
 
 
-def without_labels(Y, hidden):
+def without_labels(Y: sparse.csr_array, hidden: np.ndarray) -> sparse.csr_array:
     """Return an indicator, CSR, without the entries of hidden labels."""
     kept = ~hidden[Y.indices]
     starts = np.append(0, np.cumsum(kept))[Y.indptr]

@@ -1,9 +1,13 @@
 """y, label_features and estimators of a stack, checked."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import column_or_1d
 
 from ..base._classifier import check_parameters
@@ -17,12 +21,20 @@ from ..metrics._ranking import one_per_row
 from ..model_selection._out_of_fold import Labels, read_labels
 from ..utils._given_labels import label_names, plain_labels
 from ..utils._matrix import checked_csr
+from ..utils._typing import LabelsLike, MatrixLike
 from ..utils._validation import check_sample_weight
 from ._fit_parts import PartData, require_same_rows
 from ._label_facts import shares_of
 
 
-def read_data(stack, X, y, sample_weight, label_features, classes):
+def read_data(
+    stack: BaseEstimator,
+    X: MatrixLike,
+    y: LabelsLike,
+    sample_weight: ArrayLike | None,
+    label_features: MatrixLike | None,
+    classes: ArrayLike | None,
+) -> tuple[Labels, PartData, list[sparse.csr_array]]:
     """Check parameters, y and what is beside it.
 
     Returns
@@ -56,7 +68,7 @@ def read_data(stack, X, y, sample_weight, label_features, classes):
     return labels, data, _texts(label_features, X)
 
 
-def require_estimators(estimators):
+def require_estimators(estimators: Sequence | None) -> None:
     """Refuse what is no list of parts with names of their own."""
     if estimators is None:
         return
@@ -81,7 +93,7 @@ def require_estimators(estimators):
             raise ValueError(f"part {name!r} is {estimator!r:.100}, which is no estimator")
 
 
-def _labels(y, classes):
+def _labels(y: LabelsLike, classes: ArrayLike | None) -> tuple[Labels, np.ndarray | None]:
     """Return labels, and the place in `classes` of each of the sorted ones."""
     if classes is None:
         return read_labels(y), None
@@ -102,7 +114,7 @@ def _labels(y, classes):
     return Labels(encoding, found, one_per_row(codes, len(found) + 1)), order
 
 
-def _values(y):
+def _values(y: LabelsLike) -> sparse.csr_array:
     """Return an indicator as parts take it, grades too."""
     plain = y if sparse.issparse(y) else np.asarray(plain_labels(y))
     if plain.dtype.kind == "f" and ((plain.data if sparse.issparse(plain) else plain) % 1).any():
@@ -110,7 +122,9 @@ def _values(y):
     return sparse.csr_array(encode_indicator(plain, None, DROPPED)[1])
 
 
-def _in_order(label_features, n_labels, order, classes):
+def _in_order(
+    label_features: Any, n_labels: int, order: np.ndarray | None, classes: ArrayLike | None
+) -> Any:
     """Return label_features in the order of the sorted classes."""
     several = isinstance(label_features, (list, tuple)) and all(
         sparse.issparse(part) or getattr(part, "ndim", 0) == 2 for part in label_features
@@ -134,7 +148,7 @@ def _in_order(label_features, n_labels, order, classes):
     return found if several else found[0]
 
 
-def _texts(label_features, X):
+def _texts(label_features: MatrixLike | None, X: MatrixLike) -> list[sparse.csr_array]:
     """Return texts whose words can be looked for in rows, as `LabelFacts` keeps them."""
     if label_features is None or not sparse.issparse(X):
         return []

@@ -1,6 +1,7 @@
 """How good an order of candidates is: nDCG@5 on rows."""
 
 import numpy as np
+from scipy import sparse
 
 from ..metrics._gains import ndcg_of_rows
 from ..topk._restriction import best_of_each
@@ -8,7 +9,7 @@ from ..topk._restriction import best_of_each
 TOP = 5
 
 
-def hits_of(row, places, truth):
+def hits_of(row: np.ndarray, places: np.ndarray, truth: sparse.csr_array) -> np.ndarray:
     """Return whether the label of each pair is true, ndarray of bool.
 
     Parameters
@@ -20,7 +21,9 @@ def hits_of(row, places, truth):
     return np.isin(row * truth.shape[1] + places, of * truth.shape[1] + truth.indices)
 
 
-def gains(starts, values, hits, n_true):
+def gains(
+    starts: np.ndarray, values: np.ndarray, hits: np.ndarray, n_true: np.ndarray
+) -> np.ndarray:
     """Return the nDCG@5 of each row with a label, NaN of others.
 
     Parameters
@@ -36,7 +39,7 @@ def gains(starts, values, hits, n_true):
     return np.where(n_true > 0, ndcg_of_rows(found, n_true), np.nan)
 
 
-def mean_gain(gain, rows, weight=None):
+def mean_gain(gain: np.ndarray, rows: np.ndarray, weight: np.ndarray | None = None) -> float:
     """Return the weighted mean over some rows, of those that have a label; 0 if none has."""
     rows = rows[~np.isnan(gain[rows])]
     if not len(rows):

@@ -27,10 +27,10 @@ class LabelFacts(Cached):
         several texts, none without any.
     """
 
-    def __init__(self, frequencies, shares):
+    def __init__(self, frequencies: np.ndarray, shares: list[sparse.csr_array]) -> None:
         self.frequencies, self.shares = frequencies, shares
 
-    def _check_record(self):
+    def _check_record(self) -> None:
         for share in self.shares:
             if not isinstance(share, sparse.csr_array) or share.dtype != np.float32:
                 raise ValueError("texts of labels that are no sparse matrices of float32")
@@ -38,7 +38,7 @@ class LabelFacts(Cached):
                 raise ValueError("texts of labels in different shapes")
 
     @classmethod
-    def of(cls, truth, texts):
+    def of(cls, truth: sparse.csr_array, texts: list[sparse.csr_array]) -> "LabelFacts":
         """Return the facts of the labels of some rows.
 
         Parameters
@@ -49,11 +49,11 @@ class LabelFacts(Cached):
         frequencies = np.bincount(truth.indices, minlength=truth.shape[1]).astype(np.float64)
         return cls(frequencies, texts)
 
-    def with_frequencies(self, truth):
+    def with_frequencies(self, truth: sparse.csr_array) -> "LabelFacts":
         """Return the same with the frequencies of other rows."""
         return LabelFacts.of(truth, self.shares)
 
-    def _of_texts(self):
+    def _of_texts(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the number of words of each label's longest text, and its length."""
         if not self.shares:
             nothing = np.zeros(len(self.frequencies))
@@ -61,11 +61,18 @@ class LabelFacts(Cached):
         counts = np.stack([np.diff(share.indptr) for share in self.shares])
         return counts.max(axis=0).astype(np.float64), np.sqrt(counts.max(axis=0))
 
-    def names(self, counted):
+    def names(self, counted: bool) -> list[str]:
         """Return the names of the features; `counted` of these also the words of rows."""
         return [*OF_ROWS, *(OF_TEXTS if self.shares else ()), *(OF_ROW if counted else ())]
 
-    def features(self, rows, row, starts, places, n_threads):
+    def features(
+        self,
+        rows: Rows | None,
+        row: np.ndarray,
+        starts: np.ndarray,
+        places: np.ndarray,
+        n_threads: int,
+    ) -> np.ndarray:
         """Return the features of pairs, float64.
 
         Parameters
@@ -92,12 +99,12 @@ class LabelFacts(Cached):
             columns.append(np.diff(rows.indptr)[row])
         return np.stack(columns, axis=1).astype(np.float64)
 
-    def _indices(self):
+    def _indices(self) -> list[InvertedIndex]:
         nothing = np.zeros(len(self.frequencies), dtype=np.float32)
         return self.once("indices", lambda: [InvertedIndex(s, nothing) for s in self.shares])
 
 
-def shares_of(texts):
+def shares_of(texts: list[sparse.csr_array]) -> list[sparse.csr_array]:
     """Return texts as `LabelFacts` keeps them.
 
     Parameters
@@ -114,6 +121,6 @@ def shares_of(texts):
     return found
 
 
-def presence(rows: Rows):
+def presence(rows: Rows) -> Rows:
     """Return sparse rows whose entries are all one: which words there are."""
     return rows._replace(data=(rows.data != 0).astype(np.float32))

@@ -4,9 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ._boosting import Trees
+from ._candidates import Candidates
 from ._features import fitted_part, part_features
-from ._final import fit_final
+from ._final import Form, Given, Linear, fit_final
 from ._judge import gains, mean_gain
+from ._parts import StackPart
 
 FEW_ROWS = 1500  # below which boosted trees have too little to learn from
 LEAST_GAIN = 5e-4  # of nDCG@5, for which a part is asked
@@ -30,7 +33,7 @@ class StackProblem(NamedTuple):
     of_labels : ndarray of float64 (n_pairs, n_label_features)
     """
 
-    candidates: object
+    candidates: Candidates
     hits: np.ndarray
     n_true: np.ndarray
     hidden: np.ndarray
@@ -56,11 +59,11 @@ class Learnt(NamedTuple):
         Name -> nDCG@5 on rows that did not teach what is judged.
     """
 
-    chosen: list
-    parts: list
-    final: object
-    alone: tuple | None
-    scores: dict
+    chosen: list[int]
+    parts: list[StackPart]
+    final: Linear | Trees | Given | None
+    alone: tuple[float, float] | None
+    scores: dict[str, float]
 
 
 class Judge:
@@ -73,7 +76,7 @@ class Judge:
     seed : int
     """
 
-    def __init__(self, problem, parts, seed):
+    def __init__(self, problem: StackProblem, parts: list[StackPart], seed: int) -> None:
         self.problem, self.parts, self.seed = problem, parts, seed
         candidates = problem.candidates
         self.row = candidates.row
@@ -91,19 +94,21 @@ class Judge:
         counts = np.diff(candidates.starts)[self.judged]
         self._starts = np.append(0, np.cumsum(counts)).astype(np.int64)
 
-    def matrix(self, chosen, pairs=slice(None)):
+    def matrix(self, chosen: list[int], pairs: slice | np.ndarray = slice(None)) -> np.ndarray:
         """Return the features of some parts and of labels."""
         parts = [self.features[i][pairs] for i in chosen]
         return np.hstack([*parts, self.problem.of_labels[pairs]])
 
-    def fit(self, final, chosen, pairs=slice(None)):
+    def fit(
+        self, final: Form, chosen: list[int], pairs: slice | np.ndarray = slice(None)
+    ) -> Linear | Trees | Given:
         """Return a second stage, taught by some pairs."""
         weight = self.problem.weight
         weight = None if weight is None else weight[self.row[pairs]]
         hits = self.problem.hits[pairs]
         return fit_final(final, self.matrix(chosen, pairs), hits, weight, self.seed)
 
-    def value_of(self, values, with_hidden=False):
+    def value_of(self, values: np.ndarray, with_hidden: bool = False) -> float:
         """Return the nDCG@5 of an order of the candidates, on the rows that are judged.
 
         Labels that were hidden on purpose are left out, unless asked for: parts look worse by them
@@ -119,7 +124,7 @@ class Judge:
         gain = gains(self._starts, values, hits, n_true)
         return mean_gain(gain, np.arange(len(rows)), weight)
 
-    def is_ahead(self, order, part):
+    def is_ahead(self, order: np.ndarray, part: np.ndarray) -> bool:
         """Return whether an order is better than the scores of a part.
 
         Where labels were hidden it may be behind by a little on the others, if it is ahead on all.
@@ -129,11 +134,11 @@ class Judge:
             return value > alone
         return value > alone - BEHIND and self.value_of(order, True) > self.value_of(part, True)
 
-    def value(self, final, chosen):
+    def value(self, final: Form, chosen: list[int]) -> float:
         """Return the nDCG@5 of a logistic regression on rows that did not teach it."""
         return self.value_of(self.order(final, chosen, MOST_JUDGED), True)
 
-    def order(self, final, chosen, most_rows=None):
+    def order(self, final: Form, chosen: list[int], most_rows: int | None = None) -> np.ndarray:
         """Return the log-odds of a second stage on rows that did not teach it."""
         values = np.zeros(len(self.row))
         for train, test in self.folds:
@@ -148,7 +153,9 @@ class Judge:
         return values
 
 
-def learn(problem, names, codes, final, seed) -> Learnt:
+def learn(
+    problem: StackProblem, names: list[str], codes: list[np.ndarray | None], final: Form, seed: int
+) -> Learnt:
     """Return the second stage that pairs of held-out rows teach.
 
     Parameters
@@ -194,7 +201,7 @@ def learn(problem, names, codes, final, seed) -> Learnt:
     return Learnt(chosen, [parts[i] for i in chosen], stage, None, scores)
 
 
-def _without_idle_parts(judge, alone):
+def _without_idle_parts(judge: Judge, alone: list[float]) -> list[int]:
     """Return the parts without which a logistic regression would be worse."""
     chosen = list(range(len(alone)))
     if len(chosen) < 2:
@@ -210,7 +217,7 @@ def _without_idle_parts(judge, alone):
     return chosen
 
 
-def _alone(judge, best, scores) -> Learnt:
+def _alone(judge: Judge, best: int, scores: dict[str, float]) -> Learnt:
     """Return the best part by itself, with log-odds by a logistic regression on its score."""
     part, hits = judge.parts[best], judge.problem.hits
     scores["stack"] = scores[part.name]
@@ -228,7 +235,7 @@ def _alone(judge, best, scores) -> Learnt:
 LOWEST = -50.0  # standardised score of a label that a part knows nothing of
 
 
-def standardised(part, scores):
+def standardised(part: StackPart, scores: np.ndarray) -> np.ndarray:
     """Return scores of a part that answers by itself, float64."""
     z = (scores.astype(np.float64) - part.middle) / part.scale
     return np.maximum(z, LOWEST)

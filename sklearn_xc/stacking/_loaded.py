@@ -1,17 +1,19 @@
 """Checks of a stack that comes from a file."""
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from ..base._fitted import predicts_topk
 from ..utils._records import is_number
 from ..utils._unwrap import find_inner
 from ._features import FORMS
+from ._label_facts import LabelFacts
 from ._parts import StackPart
 
 NEEDED = "estimators_", "_parts", "_labels", "final_", "_alone", "_counted", "_misses"
 
 
-def check_loaded(stack):
+def check_loaded(stack: BaseEstimator) -> None:
     """Raise ValueError if what a file holds of a stack does not fit together.
 
     Parameters
@@ -48,7 +50,7 @@ def check_loaded(stack):
         check_facts(stack, stack._facts)
 
 
-def check_facts(stack, facts):
+def check_facts(stack: BaseEstimator, facts: LabelFacts) -> None:
     """Raise ValueError if what is known of labels is of others, or not what the stage learnt."""
     n_labels = len(stack._labels.classes)
     if len(facts.frequencies) != n_labels:

@@ -1,11 +1,13 @@
 """Parts of a stack, with their labels in its numbers."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..model_selection._out_of_fold import NO_SCORE
+from ..topk._restriction import Restriction
 from ..utils._records import (
     either,
     is_array,
@@ -15,6 +17,7 @@ from ..utils._records import (
     is_text,
     record,
 )
+from ..utils._typing import MatrixLike
 from ..utils._unwrap import find_inner
 from ._asked import asked_of
 
@@ -43,16 +46,23 @@ class StackPart:
         What a score is where nothing is known, and how large scores are.
     """
 
-    def __init__(self, name, codes, kind=MARGIN, middle=0.0, scale=1.0):
+    def __init__(
+        self,
+        name: str,
+        codes: np.ndarray | None,
+        kind: str = MARGIN,
+        middle: float = 0.0,
+        scale: float = 1.0,
+    ) -> None:
         self.name, self.codes, self.kind = name, codes, kind
         self.middle, self.scale = middle, scale
 
-    def with_codes(self, codes):
+    def with_codes(self, codes: np.ndarray | None) -> "StackPart":
         """Return the same for labels with other numbers."""
         return StackPart(self.name, codes, self.kind, self.middle, self.scale)
 
 
-def codes_of_part(name, estimator, classes):
+def codes_of_part(name: str, estimator: BaseEstimator, classes: np.ndarray) -> np.ndarray | None:
     """Return the stack's number of each label of a fitted part; None where they are the same.
 
     Raises
@@ -86,12 +96,14 @@ class PartRows(NamedTuple):
         The stack's number of each label of the part, and back, -1 for labels it does not know.
     """
 
-    asked: object
+    asked: Any
     codes: np.ndarray | None
     own: np.ndarray | None
 
     @classmethod
-    def of(cls, part, estimator, X, n_labels, n_threads):
+    def of(
+        cls, part: StackPart, estimator: BaseEstimator, X: MatrixLike, n_labels: int, n_threads: int
+    ) -> "PartRows":
         """Return all rows as a part sees them."""
         check_is_fitted(estimator)
         asked = asked_of(find_inner(estimator, "predict_topk"), X, n_threads)
@@ -101,11 +113,11 @@ class PartRows(NamedTuple):
         own[part.codes] = np.arange(len(part.codes))
         return cls(asked, part.codes, own)
 
-    def rows(self, start, stop):
+    def rows(self, start: int, stop: int) -> "PartRows":
         """Return some rows."""
         return self._replace(asked=self.asked.rows(start, stop))
 
-    def best(self, k, only=None):
+    def best(self, k: int, only: Restriction | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Return numbers and scores of the k best labels of each row; -1 for none."""
         if self.codes is None:
             return self.asked.best(k, only)
@@ -113,7 +125,7 @@ class PartRows(NamedTuple):
         best, scores = self.asked.best(min(k, len(self.codes)), only)
         return np.where(best >= 0, self.codes[best], -1), scores
 
-    def at(self, starts, places):
+    def at(self, starts: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Return the scores of pairs, float32; `UNKNOWN` where the part does not know a label."""
         if self.own is None:
             return self.asked.at(starts, places)

@@ -1,16 +1,24 @@
 """Predictions of TopKStackingClassifier from the log-odds of candidates."""
 
+from collections.abc import Callable
+from typing import Self
+
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..base._classifier import all_or_nothing, as_it_is
+from ..base._explanation import Explanations
 from ..base._nearly_empty import WarnsIfNearlyEmpty
 from ..base._predict_topk import PredictsTopK
-from ..topk._restriction import best_of_each, read_restriction
+from ..topk._restriction import Restriction, best_of_each, read_restriction
 from ..utils._given_labels import in_order_of, plain_labels
 from ..utils._matrix import n_rows
 from ..utils._memory_limit import require_memory
+from ..utils._typing import LabelsLike, Matrix, MatrixLike
 from ..utils._validation import check_k
+from ._candidates import Candidates
 from ._explain import explain_rows
 from ._features import names_of_part
 from ._growth import grown
@@ -21,13 +29,13 @@ class StackPredictions(WarnsIfNearlyEmpty, PredictsTopK):
     """Mixin of predictions, made from ``_stack()`` and ``_labels``."""
 
     @property
-    def classes_(self):
+    def classes_(self) -> np.ndarray:
         """The classes."""
         check_is_fitted(self)
         return self._labels.classes
 
     @property
-    def feature_names_final_(self):
+    def feature_names_final_(self) -> list[str]:
         """The names of the features of the second stage; of a part alone its score."""
         check_is_fitted(self)
         if self.final_ is None:
@@ -36,7 +44,7 @@ class StackPredictions(WarnsIfNearlyEmpty, PredictsTopK):
         return names + self._facts.names(self._counted)
 
     @property
-    def feature_importances_(self):
+    def feature_importances_(self) -> np.ndarray:
         """How much each feature of the second stage says; the sum is 1."""
         check_is_fitted(self)
         if self.final_ is None:
@@ -46,16 +54,27 @@ class StackPredictions(WarnsIfNearlyEmpty, PredictsTopK):
             raise AttributeError(f"final={self.final!r} has neither feature_importances_ nor coef_")
         return found / found.sum() if found.sum() > 0 else found
 
-    def _rows(self, X):
+    def _rows(self, X: MatrixLike) -> MatrixLike:
         return in_rows_of(X)
 
-    def _topk(self, rows, k, only=None):
+    def _topk(
+        self, rows: MatrixLike, k: int, only: Restriction | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         return _best(self, rows, k, False, only)
 
-    def _topk_probabilities(self, rows, k, only=None):
+    def _topk_probabilities(
+        self, rows: MatrixLike, k: int, only: Restriction | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         return _best(self, rows, k, True, only)
 
-    def topk_predictor(self, k=None, *, labels=None, exclude=None, label_weight=None):
+    def topk_predictor(
+        self,
+        k: int | None = None,
+        *,
+        labels: LabelsLike = None,
+        exclude: LabelsLike = None,
+        label_weight: ArrayLike | None = None,
+    ) -> Callable[[MatrixLike], tuple[np.ndarray, np.ndarray]]:
         """Return an object that answers for single rows, by the model as it is now.
 
         Parameters
@@ -75,7 +94,7 @@ class StackPredictions(WarnsIfNearlyEmpty, PredictsTopK):
         k = check_k(k, len(now.classes_)) if restriction is None else restriction.check_k(k, False)
         return lambda X: now.predict_topk(X, k, **only)
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> Matrix:
         """Return the most probable class, or all labels with a probability above one half.
 
         Parameters
@@ -110,7 +129,7 @@ class StackPredictions(WarnsIfNearlyEmpty, PredictsTopK):
         codes[rows, np.arange(len(rows)) - np.append(0, np.cumsum(counts))[rows]] = places
         return now._labels.indicator(codes, codes >= 0)
 
-    def decision_function(self, X):
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Return log-odds of all classes.
 
         Parameters
@@ -141,7 +160,7 @@ class StackPredictions(WarnsIfNearlyEmpty, PredictsTopK):
             out[part][found.row, found.places] = log_odds
         return out
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Return probabilities of all classes.
 
         Parameters
@@ -169,7 +188,7 @@ class StackPredictions(WarnsIfNearlyEmpty, PredictsTopK):
             out[part][found.row, found.places] = p
         return out
 
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: MatrixLike) -> np.ndarray:
         """Return logarithms of the probabilities of all classes.
 
         Parameters
@@ -183,7 +202,14 @@ class StackPredictions(WarnsIfNearlyEmpty, PredictsTopK):
         p = self.predict_proba(X)
         return np.log(p, out=p)
 
-    def explain(self, X, labels=None, k=5, *, feature_names=None):
+    def explain(
+        self,
+        X: MatrixLike,
+        labels: LabelsLike = None,
+        k: int | None = 5,
+        *,
+        feature_names: ArrayLike | None = None,
+    ) -> Explanations:
         """Explain the log-odds of labels by the parts, the rows and the text of a label.
 
         Parameters
@@ -214,11 +240,11 @@ class StackPredictions(WarnsIfNearlyEmpty, PredictsTopK):
         check_is_fitted(self)
         return explain_rows(as_it_is(self), in_rows_of(X), labels, k, feature_names)
 
-    def _best_places(self, X):
+    def _best_places(self, X: MatrixLike) -> list[list[int]]:
         """Return the place of the best label of each row, in a list of its own."""
         return self._topk(X, 1)[0].tolist()
 
-    def add_labels(self, label_features, names=None):
+    def add_labels(self, label_features: MatrixLike, names: ArrayLike | None = None) -> Self:
         """Add labels that no row has, by their texts.
 
         They join the parts that take labels so, :class:`TopKNeighborsClassifier`; for the others
@@ -251,7 +277,7 @@ class StackPredictions(WarnsIfNearlyEmpty, PredictsTopK):
                 self.label_names = found.labels.classes
         return self
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: MatrixLike, y: LabelsLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the share of samples whose class, or whole set of labels, is predicted.
 
         Parameters
@@ -271,7 +297,13 @@ class StackPredictions(WarnsIfNearlyEmpty, PredictsTopK):
         return super().score(X, plain_labels(y), sample_weight)
 
 
-def _best(model, X, k, probabilities=False, only=None):
+def _best(
+    model: BaseEstimator,
+    X: MatrixLike,
+    k: int,
+    probabilities: bool = False,
+    only: Restriction | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
     """Return numbers and scores of the k best classes of each row; -1 where it may have fewer."""
     kind = model._labels.kind
     best, values = [np.empty((0, k), np.int64)], [np.empty((0, k), np.float32)]
@@ -292,20 +324,22 @@ def _best(model, X, k, probabilities=False, only=None):
     return np.concatenate(best), np.concatenate(values)
 
 
-def _sigmoid(log_odds):
+def _sigmoid(log_odds: np.ndarray) -> np.ndarray:
     """Return probabilities, float64, inside (0, 1)."""
     p = 1 / (1 + np.exp(-log_odds))
     return np.clip(p, 1e-15, 1 - 1e-9)
 
 
-def _rest(model, found, log_odds):
+def _rest(model: BaseEstimator, found: Candidates, log_odds: np.ndarray) -> np.ndarray:
     """Return the probability of a label beyond the candidates of each row, below all of theirs."""
     lowest = np.ones(len(found.starts) - 1)
     np.minimum.at(lowest, found.row, _sigmoid(log_odds))
     return np.minimum(lowest, model._misses)
 
 
-def _probabilities(model, found, log_odds):
+def _probabilities(
+    model: BaseEstimator, found: Candidates, log_odds: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the probabilities of candidates, and that of each label beyond them in each row."""
     p, rest = _sigmoid(log_odds), _rest(model, found, log_odds)
     if model._labels.kind == "multilabel":
@@ -315,7 +349,7 @@ def _probabilities(model, found, log_odds):
     return p / total[found.row], rest / total
 
 
-def _logs(model, found, log_odds):
+def _logs(model: BaseEstimator, found: Candidates, log_odds: np.ndarray) -> np.ndarray:
     """Return the logarithms of the probabilities of two classes, (n_rows, 2)."""
     p, rest = _probabilities(model, found, log_odds)
     logs = np.tile(np.log(rest)[:, None], (1, 2))
@@ -323,11 +357,11 @@ def _logs(model, found, log_odds):
     return logs
 
 
-def _balance(logs):
+def _balance(logs: np.ndarray) -> np.ndarray:
     return logs[:, 1] - logs[:, 0]
 
 
-def _empty(model, X, dtype, method):
+def _empty(model: BaseEstimator, X: MatrixLike, dtype: DTypeLike, method: str) -> np.ndarray:
     """Return memory for a number of each row and class."""
     shape = n_rows(X), len(model.classes_)
     require_memory(

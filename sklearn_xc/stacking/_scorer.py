@@ -1,16 +1,23 @@
 """Log-odds of candidates, block by block."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
+from ..topk._restriction import Restriction
 from ..utils._matrix import as_rows, checked_csr, n_rows, normalise
-from ._candidates import candidates_of
+from ..utils._rows import Rows
+from ..utils._typing import MatrixLike
+from ._boosting import Trees
+from ._candidates import Candidates, candidates_of
 from ._features import part_features
-from ._label_facts import presence
+from ._final import Given, Linear
+from ._label_facts import LabelFacts, presence
 from ._learn import standardised
-from ._parts import VOTES, PartRows
+from ._parts import VOTES, PartRows, StackPart
 
 BLOCK = 1024  # rows at once: what `LabelScorer.searched` takes at most
 
@@ -33,17 +40,19 @@ class Stack(NamedTuple):
     n_threads : int
     """
 
-    parts: list
-    estimators: list
-    final: object
-    alone: tuple | None
-    facts: object
+    parts: list[StackPart]
+    estimators: list[BaseEstimator]
+    final: Linear | Trees | Given | None
+    alone: tuple[float, float] | None
+    facts: LabelFacts
     counted: bool
     n_labels: int
     k: int
     n_threads: int
 
-    def blocks(self, X, n_needed=1, only=None):
+    def blocks(
+        self, X: MatrixLike, n_needed: int = 1, only: Restriction | None = None
+    ) -> Iterator[tuple[slice, Candidates, np.ndarray | None, np.ndarray]]:
         """Yield the place of some rows, their candidates, features and log-odds.
 
         Parameters
@@ -63,12 +72,12 @@ class Stack(NamedTuple):
             features, log_odds = self.judged(found, block)
             yield slice(start, stop), found, features, log_odds
 
-    def asked(self, X):
+    def asked(self, X: MatrixLike) -> list[PartRows]:
         """Return rows as each part sees them."""
         pairs = zip(self.parts, self.estimators, strict=True)
         return [PartRows.of(part, e, X, self.n_labels, self.n_threads) for part, e in pairs]
 
-    def words(self, X):
+    def words(self, X: MatrixLike) -> Rows | None:
         """Return which words rows have, `Rows` of ones; None where they are not counted."""
         if not self.counted:
             return None
@@ -77,33 +86,40 @@ class Stack(NamedTuple):
         X.eliminate_zeros()
         return presence(as_rows(X))
 
-    def candidates(self, asked, start, stop, n_needed=1, only=None):
+    def candidates(
+        self,
+        asked: list[PartRows],
+        start: int,
+        stop: int,
+        n_needed: int = 1,
+        only: Restriction | None = None,
+    ) -> Candidates:
         """Return the candidates of a block of rows."""
         rows = [part.rows(start, stop) for part in asked]
         kinds = [part.kind == VOTES for part in self.parts]
         return candidates_of(rows, kinds, self.n_labels, self.k, n_needed, only)
 
-    def judged(self, found, words):
+    def judged(self, found: Candidates, words: Rows | None) -> tuple[np.ndarray | None, np.ndarray]:
         """Return the features and the log-odds of candidates; no features of a part alone."""
         if self.final is None:
             slope, intercept = self.alone
             return None, slope * standardised(self.parts[0], found.scores[0]) + intercept
         row = found.row
-        features = [
+        columns = [
             part_features(part, scores, best[row])
             for part, scores, best in zip(self.parts, found.scores, found.best, strict=True)
         ]
-        features.append(self.facts.features(words, row, found.starts, found.places, self.n_threads))
-        features = np.hstack(features)
+        columns.append(self.facts.features(words, row, found.starts, found.places, self.n_threads))
+        features = np.hstack(columns)
         return features, self.final.log_odds(features, self.n_threads)
 
 
-def in_rows_of(X):
+def in_rows_of(X: MatrixLike) -> MatrixLike:
     """Return X as something of which rows can be taken."""
     return X if hasattr(X, "shape") or hasattr(X, "__len__") else np.asarray(X)
 
 
-def gathered(blocks):
+def gathered(blocks: list[Candidates]) -> Candidates:
     """Return the candidates of all blocks as one."""
     starts = np.cumsum([0] + [len(block.places) for block in blocks])
     return blocks[0]._replace(

@@ -69,7 +69,7 @@ def test_a_trial_leaves_rows_and_their_copies_out(trial, form, settings):
 def test_the_best_of_what_was_tried_is_chosen(trial):
     model, made = trial(X, Y, label_features=T)
     chosen = made.value(model._settings())
-    for name, values in zip(VoteSettings._fields, _auto.GRID, strict=True):
+    for name, values in _auto.GRID.items():
         for value in values:
             other = model._settings()._replace(**{name: value})
             assert made.value(other) <= chosen + _auto.TOLERANCE
@@ -80,4 +80,4 @@ def test_what_is_given_stays():
     model = TopKNeighborsClassifier(**given, random_state=0).fit(X, Y)
     assert model.n_neighbors_ == 3
     assert model.frequency_power_ == 0.2
-    assert model.power_ in _auto.GRID.power
+    assert model.power_ in _auto.GRID["power"]
