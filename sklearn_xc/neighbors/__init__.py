@@ -1,1 +1,1 @@
-"""Classification by the nearest training rows and by the texts of labels."""
+"""Classification by the nearest training samples and by the texts of labels."""

@@ -7,15 +7,15 @@ import numpy as np
 
 
 class Cached:
-    """A record whose fields are saved and copied, and what is made of them is not.
+    """A record whose fields are saved and copied, and what is made of them is not."""
 
-    What is made lies in a slot: ``vars`` shows the fields only, as a file has them.
-    """
-
+    # No name of `_made` in vars(): pickles, copies and files hold the fields alone.
     __slots__ = ("__dict__", "_made")
 
     def once(self, name: str, make: Callable[[], Any]) -> Any:
-        """Return what `make` has returned under this name, made when first asked for."""
+        """Return what `make` has returned under this name, made when first needed."""
+        # Two threads may make it at once: both get the same from fields that never change, and one
+        # of them stays.
         made = getattr(self, "_made", None)
         if made is None:
             made = self._made = {}

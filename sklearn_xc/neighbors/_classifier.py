@@ -30,51 +30,51 @@ from ._row_parts import RowParts, unit_rows
 from ._scorer import LabelScorer, VoteSettings
 from ._texts import LabelTexts
 
-BYTES_OF_AN_ENTRY = 16  # of X, at most: its list, and what is beside it while lists are made
+BYTES_OF_AN_ENTRY = 16  # of X, at most: its list, and the entries that lists are made from
 
 
 @savable
 class TopKNeighborsClassifier(
     NeighborsGrowth, NeighborsPredictions, SaveMixin, ClassifierMixin, BaseEstimator
 ):
-    """Labels of the nearest training rows, and labels whose texts are like the row.
+    """Labels of the nearest training samples, and labels whose texts are like the sample.
 
-    All rows are divided by their lengths; the similarity s of two is their inner product. The score
-    of label l is a weighted vote [1]_::
+    All samples are divided by their lengths; the similarity s of two is their inner product. The
+    score of label l is a weighted vote [1]_::
 
-        f_l ** -q * (sum of s_j ** p over the k nearest rows j that have l  +  w * t_l ** p)
+        f_l ** -q * (sum of s_j ** p over the k nearest samples j that have l  +  w * t_l ** p)
 
-    where f_l is the number of training rows with l and t_l the similarity of its best text. A row
-    of similarity zero or below gives nothing. Nothing is trained: rows can be appended
-    (:meth:`partial_fit`) and labels without a single row be found by their texts.
+    where f_l is the number of training samples with l and t_l the similarity of its best text. A
+    sample of similarity zero or below gives nothing. Nothing is trained: samples can be appended
+    (:meth:`partial_fit`) and labels without a single sample be found by their texts.
 
-    k, p, q and w are found by leave-one-out on up to 3,000 training rows, by nDCG@5; copies of a
-    row count as one there, since they would find each other.
+    k, p, q and w are chosen by leave-one-out on up to 3,000 training samples, by nDCG@5; copies of
+    a sample count as one there, since they would find each other.
 
     Parameters
     ----------
     n_neighbors : int or "auto", default="auto"
-        k, how many of the nearest rows count; all where there are fewer.
+        k, how many of the nearest samples count; all where there are fewer.
     power : float or "auto", default="auto"
         p, from 0 (all neighbours count alike) to 64 (only the very nearest count).
     frequency_power : float or "auto", default="auto"
-        q, by which labels with many rows are held back, from -4 to 4.
+        q, by which labels with many samples are held back, from -4 to 4.
     text_weight : float or "auto", default="auto"
-        w, how many rows the text of a label counts for, of the same similarity.
+        w, how many samples the text of a label counts for, of the same similarity.
     index : {"exact", "hnsw"}, default="exact"
-        How neighbours are found. "exact" reads sparse rows through inverted lists and multiplies
-        dense ones; "hnsw" finds dense rows, such as embeddings of sentences, by a graph
-        (:class:`~sklearn_xc.mips.HNSWIndex`), which may miss some and is faster from 10^5 rows
-        on. Sparse rows are refused: their lists are as fast, and exact.
+        How neighbours are found. "exact" reads sparse samples through inverted lists and multiplies
+        dense ones; "hnsw" finds dense samples, such as embeddings of sentences, by a graph
+        (:class:`~sklearn_xc.mips.HNSWIndex`), which may miss some and is faster from 10^5 samples
+        on. Sparse samples are refused: their lists are as fast, and exact.
     n_jobs : int or None, default=None
-        Threads over the rows of a prediction, as in joblib; never changes the result.
+        Threads over the samples of a prediction, as in joblib; never changes the result.
     random_state : int, RandomState instance or None, default=None
-        Draws the rows that are left out, and levels of the graph.
+        Draws the samples that are left out, and levels of the graph.
     label_names : array-like of shape (n_classes,), default=None
         Names of the columns of an indicator, where y is no DataFrame.
     graded : bool, default=False
-        Whether an indicator may hold grades between 0 and 1: a row gives its labels so many times
-        less.
+        Whether an indicator may hold grades between 0 and 1, by which the votes of a sample are
+        multiplied.
 
     Attributes
     ----------
@@ -83,24 +83,24 @@ class TopKNeighborsClassifier(
         As chosen.
     classes_ : ndarray, shape (n_classes,)
     n_samples_fit_ : int
-        Training rows.
+        Training samples.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, shape (n_features,)
         If X was a DataFrame with names for all columns.
 
     See Also
     --------
-    PPDSparseClassifier : Learns weights; ahead where labels have many rows.
+    PPDSparseClassifier : Learns weights; ahead where labels have many samples.
     sklearn.neighbors.KNeighborsClassifier : For few classes, and other distances.
 
     Notes
     -----
-    Exact search reads the lists of a row's features [2]_, but for features that most rows have:
-    these are looked up for the rows only that may still be among the nearest. An entry of a sparse
-    X takes 8 to 12 bytes, one of a dense X 4, and a label of a row 4.
+    Exact search reads the lists of a sample's features [2]_, but for features that most samples
+    have: these are looked up only for samples that may still be among the nearest. An entry of a
+    sparse X takes 8 to 12 bytes, one of a dense X 4, and a label of a sample 4.
 
-    :meth:`predict_proba` of one class a row are the scores, divided by their sum. Of several
-    labels a row it is the share of all votes that went to rows with the label, before the
+    :meth:`predict_proba` of one class a sample are the scores, divided by their sum. Of several
+    labels a sample it is the share of all votes that went to samples with the label, before the
     frequencies; :meth:`predict` gives those with at least half. They are no calibrated
     probabilities: see :class:`TopKCalibratedClassifier`.
 
@@ -181,7 +181,7 @@ class TopKNeighborsClassifier(
         label_features: MatrixLike | None = None,
         classes: ArrayLike | None = None,
     ) -> Self:
-        """Keep the training rows and the texts of labels, and choose the settings.
+        """Keep the training samples and the texts of labels, and choose the settings.
 
         Parameters
         ----------
@@ -190,8 +190,8 @@ class TopKNeighborsClassifier(
             None as well.
         y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
         sample_weight : array-like of shape (n_samples,), default=None
-            How many rows each counts for in votes and frequencies; rows of weight zero are
-            nowhere.
+            How many samples each counts for in votes and frequencies; one of weight zero gives no
+            vote.
         label_features : array-like or sparse, shape (n_classes, n_features), or sequence of \
                 these, default=None
             Texts of the labels in the columns of X, one row a label; a row of zeros is none. Of
@@ -199,8 +199,8 @@ class TopKNeighborsClassifier(
             rows are those of the columns of an indicator, of `classes` where that is given, and
             otherwise of the sorted classes in y.
         classes : array-like of shape (n_classes,), default=None
-            With y of one class a row: all classes, also those that no row has. With X=None: names
-            of the classes, of which :meth:`predict` then gives one a row.
+            With y of one class a sample: all classes, also those that no sample has. With X=None:
+            names of the classes, of which :meth:`predict` then gives one a sample.
 
         Returns
         -------
@@ -211,9 +211,9 @@ class TopKNeighborsClassifier(
         ValueError
             If a parameter or array is not as described, y holds a class that `classes` lacks,
             label_features has other columns than X or another number of rows than there are
-            labels, or ``index="hnsw"`` is asked for sparse rows.
+            labels, or ``index="hnsw"`` is requested for sparse samples.
         MemoryError
-            If the rows would exceed the limit on memory.
+            If the samples would exceed the limit on memory.
         """
         with self._all_or_nothing():
             given = {name: getattr(self, name) for name in VoteSettings._fields}
@@ -233,7 +233,8 @@ class TopKNeighborsClassifier(
         classes: ArrayLike | None,
         given: dict[str, Any],
     ) -> None:
-        """Fit on rows, with settings given or "auto"."""
+        """Fit on samples, with settings given or "auto"."""
+        # A scorer of the fit before would answer for the samples of this one.
         vars(self).pop("_scorer", None)
         rows, Y, weight = validate_fit(self, X, y, sample_weight, classes)
         if self._encoding.kind != "multilabel":
@@ -245,6 +246,7 @@ class TopKNeighborsClassifier(
         seed = self._start(rows.shape[1], rows.dense)
         unit = self._append(rows, Y, weight)
         self._texts = texts
+        # Texts do not hold the samples, and copies are left out: no sample votes for itself.
         trial = None
         if "auto" in given.values():
             largest = given["n_neighbors"]
@@ -269,16 +271,19 @@ class TopKNeighborsClassifier(
         classes: ArrayLike | None,
         given: dict[str, Any],
     ) -> None:
-        """Fit without rows, as a matcher of label texts."""
+        """Fit without samples, as a matcher of label texts."""
         vars(self).pop("_scorer", None)
         check_parameters(self)
         if label_features is None:
-            raise ValueError("X is None: give the texts of the labels as label_features, or rows")
+            raise ValueError(
+                "X is None: give the texts of the labels as label_features, or samples"
+            )
         if y is not None or sample_weight is not None:
             raise ValueError(
-                "X is None, but y or sample_weight is given: they are of the rows of X"
+                "X is None, but y or sample_weight is given: they are of the samples of X"
             )
         rows, line_of, n_lines = read_texts(label_features, None)
+        # Without names of classes a text may be like several labels: an indicator is predicted.
         if classes is not None:
             named = read_classes(classes)
             require_lines(n_lines, len(named), "classes names")
@@ -303,7 +308,7 @@ class TopKNeighborsClassifier(
         self._set_settings(chosen_settings(given, None))
 
     def _start(self, n_features: int, dense: bool) -> int:
-        """Begin with no rows; returns the seed of all that is drawn."""
+        """Begin with no samples; returns the seed of all that is drawn."""
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         graph = seed if self.index == "hnsw" else None
         self._row_parts = RowParts([], dense, n_features, graph)
@@ -313,7 +318,8 @@ class TopKNeighborsClassifier(
     def _append(self, rows: Rows, Y: sparse.csr_array, weight: np.ndarray | None) -> Rows:
         """Append rows with their labels, and return them of unit length."""
         unit = self._row_parts.in_form(rows)
-        if weight is not None and (weight == 0).any():  # nowhere: rows without features or labels
+        # A row without features is never a neighbour, and one without labels counts for none.
+        if weight is not None and (weight == 0).any():
             unit, Y = without_rows(unit, Y, weight > 0)
         labels = RowLabels.of(Y, weight)
         more = labels.frequencies()
@@ -343,22 +349,25 @@ class TopKNeighborsClassifier(
         return VoteSettings(*(getattr(self, f"{name}_") for name in VoteSettings._fields))
 
     def _require_rows(self, rows: Rows) -> None:
+        # Inverted lists are as fast as a graph where entries are few, and exact. Fewer dimensions
+        # are no way out: of an SVD with 256 of them nDCG@5 on cooking was 49, of the sparse rows
+        # 67.
         if self.index == "hnsw" and not rows.dense:
             raise ValueError(
-                "index='hnsw' is for dense rows, but X is sparse: use index='exact', whose lists "
-                "are exact and as fast, or give a dense X"
+                "index='hnsw' is for dense samples, but X is sparse: use index='exact', whose "
+                "lists are exact and as fast, or give a dense X"
             )
         require_memory(
             BYTES_OF_AN_ENTRY * len(rows.data),
-            f"fit: {rows.shape[0]} training rows with {len(rows.data)} entries",
-            "keep fewer rows, or PPDSparseClassifier, which keeps none",
+            f"fit: {rows.shape[0]} training samples with {len(rows.data)} entries",
+            "keep fewer samples, or PPDSparseClassifier, which keeps none",
         )
 
     def _require_size(self, n_classes: int, n_features: int) -> None:
         BaseXCClassifier._require_size(self, n_classes, n_features)
 
     def _set_support(self, support: object) -> None:
-        """Take note of nothing: frequencies are counted with the labels of rows."""
+        """Take note of nothing: frequencies are counted with the labels of samples."""
 
     def _all_or_nothing(self) -> AbstractContextManager[None]:
         return all_or_nothing(self)
@@ -366,11 +375,10 @@ class TopKNeighborsClassifier(
     # ------------------------------------------------------------------------------- the model
 
     def _model(self) -> LabelScorer:
-        """Return the scorer, made when first asked for.
-
-        Predictions ask a copy of the attributes of one moment: all copies of a mapped model keep
-        it where they keep what they have read; other models have it from the start.
-        """
+        """Return the scorer, made when first needed."""
+        # A prediction works on a copy of the attributes of one moment, which ends with it. Copies
+        # of a mapped model share what they have read, so the scorer lies there; others have it from
+        # the start.
         kept = self._origin[1] if "_origin" in vars(self) else vars(self)
         if "_scorer" not in kept:
             kept["_scorer"] = LabelScorer(

@@ -21,12 +21,7 @@ LEAST_GRAPH = 4096  # rows from which on a graph is built
 
 @record(matrix=is_array(np.float32, ndim=2))
 class DenseRows(Cached):
-    """Consecutive dense rows; never changed.
-
-    Parameters
-    ----------
-    matrix : C-contiguous ndarray of float32 (n_rows, n_features)
-    """
+    """Consecutive dense rows, C-contiguous, of float32; never changed."""
 
     def __init__(self, matrix: np.ndarray) -> None:
         self.matrix = matrix
@@ -59,12 +54,9 @@ class DenseRows(Cached):
         heaps.offer(scores, ids + np.int32(base), None, n_threads)
 
     def _best(self, queries: np.ndarray, k: int, n_threads: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the k best rows of each query, ties to the smaller number, without a doubt.
-
-        Products of blocks round in other ways than the one kernel whose scores are returned. Rows
-        that the products leave out are below the last of the k + MARGIN that they name but for
-        twice the error of rounding: where the k-th best is not further above, all are scored.
-        """
+        """Return the k best rows of each query, ties to the smaller number, without a doubt."""
+        # A score must not depend on the block that a query is in, and BLAS rounds by the shape of a
+        # block. So products of blocks only name candidates, which one kernel scores again.
         n_queries, n = len(queries), self.n_rows
         if n_queries * self.matrix.size < BLAS_WORK:
             return self._all(queries, k, n_threads)
@@ -74,6 +66,9 @@ class DenseRows(Cached):
         )
         ids, scores = self._store.best(queries, np.concatenate(parts), wanted, n_threads)
         if wanted < n:
+            # Rows of unit length: a sum of D products errs by at most D eps. What was left out is
+            # below the last candidate but for twice that, once for either kernel; where the k-th
+            # best is not further above the last, any row may belong to the k best.
             error = 2 * self.matrix.shape[1] * np.finfo(np.float32).eps
             doubtful = np.flatnonzero(scores[:, k - 1] <= scores[:, -1] + 2 * error)
             if len(doubtful):
@@ -82,6 +77,7 @@ class DenseRows(Cached):
 
     def _all(self, queries: np.ndarray, k: int, n_threads: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the k best of all rows, each scored by the kernel."""
+        # So many queries at once that their scores fit into the memory of a block.
         everything = np.arange(self.n_rows, dtype=np.int32)[None]
         size = max(1, NUMBERS_AT_ONCE // max(1, self.n_rows))
         parts = [
@@ -99,14 +95,7 @@ class DenseRows(Cached):
 
 @record(matrix=is_array(np.float32, ndim=2), seed=is_count)
 class GraphRows(DenseRows):
-    """Dense rows that a small-world graph finds, once there are enough of them.
-
-    Parameters
-    ----------
-    matrix : as of `DenseRows`
-    seed : int
-        Of the graph, which is built by one thread: the same for any number of them.
-    """
+    """Dense rows that a small-world graph of this seed finds, once there are enough of them."""
 
     def __init__(self, matrix: np.ndarray, seed: int) -> None:
         super().__init__(matrix)
@@ -118,8 +107,9 @@ class GraphRows(DenseRows):
 
     @property
     def _index(self) -> HNSWIndex:
-        # Rows have one length, so that the inner product is a distance; what will be asked is
-        # like the rows, not like the Gaussian vectors that an index tries without queries.
+        # One thread builds it: the order of insertions decides the graph, and the result must not
+        # depend on n_jobs. Rows have one length, so that the inner product is a distance. Queries
+        # will be like the rows, not like the Gaussian vectors that an index tries by itself.
         index = HNSWIndex("ip", n_jobs=1, random_state=self.seed)
         return self.once("index", lambda: index.build(self.matrix, self.matrix))
 

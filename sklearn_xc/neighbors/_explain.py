@@ -13,12 +13,12 @@ TEXT = -1  # the number of a label's text among rows
 
 
 class NeighborExplanation(Explanation):
-    """Why one label got its score on one row: the neighbours that have the label.
+    """Why one label got its score on one sample: the neighbours that have the label.
 
-    As an :class:`~sklearn_xc.inspection.Explanation`, whose features are training rows here:
+    As an :class:`~sklearn_xc.inspection.Explanation`, whose features are training samples here:
     ``features`` are their numbers, -1 for the label's text, ``values`` the similarities s, and
-    ``weights`` what these are multiplied with, ``s ** (p - 1)`` times the grade, the row's weight
-    and ``f ** -q``. The intercept is 0.
+    ``weights`` what these are multiplied with, ``s ** (p - 1)`` times the grade, the sample's
+    weight and ``f ** -q``. The intercept is 0.
     """
 
     @property
@@ -28,18 +28,11 @@ class NeighborExplanation(Explanation):
 
 
 class Votes(NamedTuple):
-    """Votes of labels from the neighbours of one row.
-
-    Attributes
-    ----------
-    ids, similarities : ndarray (n_neighbours,)
-    texts : dict
-        Label -> similarity of its text.
-    """
+    """Votes for labels from the neighbours of one sample; texts are label -> similarity."""
 
     ids: np.ndarray
     similarities: np.ndarray
-    texts: dict
+    texts: dict[int, float]
 
 
 def explained(
@@ -50,11 +43,9 @@ def explained(
     k: int | None,
     row_names: np.ndarray | None,
 ) -> NeighborExplanation:
-    """Return the explanation of the score of one label on one row.
-
-    Of two classes the decision function is a difference over the sum: neighbours of the other one
-    count down.
-    """
+    """Return the explanation of the score of one label on one sample."""
+    # Of two classes the decision function is (second - first) / (second + first): neighbours of the
+    # other class count down, and the sum of what all gave divides each part.
     parts = [_parts(place, 1.0, votes, model)]
     if model._encoding.kind == "binary":
         parts.append(_parts(1 - place, -1.0, votes, model))
@@ -82,7 +73,8 @@ def explained(
 def _parts(
     place: int, sign: float, votes: Votes, model: BaseEstimator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return numbers, similarities and weights of the rows, and of the text, of one label."""
+    """Return numbers, similarities and weights of the neighbours, and the text, of one label."""
+    # A vote is s ** p: with the similarity as the value of a feature, s ** (p - 1) is its weight.
     labels, settings = model._row_labels, model._settings()
     ids, similarities, weights = [], [], []
     for number, similarity in zip(votes.ids.tolist(), votes.similarities.tolist(), strict=True):
@@ -121,7 +113,7 @@ def explain_rows(
     row_names: np.ndarray | None,
     n_threads: int,
 ) -> Explanations:
-    """Return the explanations of some labels of each row, by falling score."""
+    """Return the explanations of some labels of each sample, by falling score."""
     n = min(model.n_neighbors_, model._row_parts.n_rows)
     ids = np.empty((rows.shape[0], 0), np.int32)
     similarities = np.empty((rows.shape[0], 0), np.float32)

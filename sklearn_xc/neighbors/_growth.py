@@ -1,4 +1,4 @@
-"""Rows and labels that join a fitted TopKNeighborsClassifier."""
+"""Samples and labels that join a fitted TopKNeighborsClassifier."""
 
 from typing import Self
 
@@ -34,10 +34,10 @@ class NeighborsGrowth:
         sample_weight: ArrayLike | None = None,
         label_features: MatrixLike | None = None,
     ) -> Self:
-        """Append rows, whose labels may be new; the model knows both at once.
+        """Append samples, whose labels may be new; the model knows both at once.
 
-        The cost follows the number of new rows: all others are copied once each time that their
-        number doubles. New classes among sorted ones renumber the labels of all rows. The settings
+        The cost follows the number of new samples: all others are copied once each time that their
+        number doubles. New classes among sorted ones renumber the labels of all. The settings
         stay as they are; before any :meth:`fit` "auto" is 100, 3, 0 and 1.
 
         Parameters
@@ -47,8 +47,8 @@ class NeighborsGrowth:
             An indicator with more columns than before has new labels in the last ones; columns of
             a DataFrame go by their names.
         classes : array-like of shape (n_classes,), default=None
-            All classes from this call on, also those without rows; by default those of before and
-            those in y. With an indicator the names of all its columns.
+            All classes from this call on, also those without samples; by default those of before
+            and those in y. With an indicator the names of all its columns.
         sample_weight : array-like of shape (n_samples,), default=None
         label_features : as of :meth:`fit`, default=None
             Further texts of the labels.
@@ -70,6 +70,8 @@ class NeighborsGrowth:
                 given |= {name: getattr(DEFAULTS, name) for name in auto}
                 self._fit(X, y, sample_weight, label_features, classes, given)
                 return self
+            # A failure further on restores the attributes, and nothing that they hold changes in
+            # place.
             y, classes = self._by_names(y, classes)
             rows, y, weight = validate_more(self, X, y, sample_weight)
             self._require_rows(self._row_parts.in_form(rows))
@@ -90,6 +92,8 @@ class NeighborsGrowth:
             return y, classes
         if classes is not None:
             return in_order_of(y, np.asarray(classes)), classes
+        # Columns of a later table may come in another order and with new names between the known
+        # ones: known labels keep their columns, new ones follow.
         there = set(known.tolist())
         new = [name not in there for name in names.tolist()]
         if is_numbered(names) or (is_numbered(known) and all(new)):  # one of them has no names
@@ -114,7 +118,7 @@ class NeighborsGrowth:
             return Y
         if sparse.issparse(y) or (y.ndim == 2 and y.shape[1] > 1):
             raise ValueError(
-                f"y of the calls before held one class a row, but now has shape {y.shape}"
+                f"y of the calls before held one class a sample, but now has shape {y.shape}"
             )
         y = column_or_1d(y, warn=True)
         named = None if classes is None else read_classes(classes)
@@ -124,6 +128,8 @@ class NeighborsGrowth:
 
     def _grow(self, encoding: LabelEncoding, places: np.ndarray) -> None:
         """Bring all that is kept of labels to their places among more of them."""
+        # Sorted classes move: frequencies, labels of samples and texts go to the new places. Of an
+        # indicator, whose new columns are the last, nothing moves.
         n_labels = encoding.n_classes
         if n_labels == len(self.classes_):
             return
@@ -139,14 +145,14 @@ class NeighborsGrowth:
         self._texts = texts if self._texts is None else self._texts.joined(texts)
 
     def add_labels(self, label_features: MatrixLike, names: ArrayLike | None = None) -> Self:
-        """Add labels that no row has, by their texts.
+        """Add labels that no sample has, by their texts.
 
         Parameters
         ----------
         label_features : array-like or sparse, shape (n_new, n_features), or sequence of these
             Their texts, as in :meth:`fit`.
         names : array-like of shape (n_new,), default=None
-            Classes, where a row has one; otherwise the names of the new columns, where those of
+            Classes, where a sample has one; otherwise the names of the new columns, where those of
             before have names.
 
         Returns
@@ -157,7 +163,7 @@ class NeighborsGrowth:
         ------
         ValueError
             If names are missing, given where labels have none, or there already; if the texts do
-            not fit the rows.
+            not fit the samples.
         """
         check_is_fitted(self)
         with self._all_or_nothing():
@@ -180,7 +186,7 @@ class NeighborsGrowth:
                 new = np.arange(known.n_classes, encoding.n_classes)
             else:
                 if names is None:
-                    raise ValueError("names must be given: fit's y held one class a row")
+                    raise ValueError("names must be given: fit's y held one class a sample")
                 grown, places = grown_classes(known.classes_, names, None)
                 encoding, new = encoding_of(grown), np.searchsorted(grown, names)
             self._grow(encoding, places)

@@ -1,4 +1,4 @@
-"""Rows and classes that come later, put into their places."""
+"""Samples and classes that come later, put into their places."""
 
 import numpy as np
 from scipy import sparse
@@ -15,13 +15,7 @@ def grown_classes(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the classes of a model after a call, and the places of those before.
 
-    Parameters
-    ----------
-    known : ndarray (n_known,)
-    y : ndarray (n_samples,)
-        Classes of the samples.
-    classes : ndarray (n_classes,), or None
-        All classes from now on; None takes in those of y.
+    `classes` names all classes from now on; None takes in those of y.
     """
     if classes is None:
         return merge_labels(known, y)
@@ -29,9 +23,10 @@ def grown_classes(
     left_out = np.setdiff1d(grown, classes)
     if len(left_out):
         raise ValueError(
-            f"classes leaves out {left_out.tolist()[0]!r}, which the rows or an earlier call "
+            f"classes leaves out {left_out.tolist()[0]!r}, which samples or an earlier call "
             "named: classes can be added, not taken away"
         )
+    # A union refuses labels of another kind, such as texts among numbers, with an error of its own.
     with_y = merge_labels(grown, y)[0]
     if len(with_y) > len(grown):
         unknown = np.setdiff1d(with_y, grown).tolist()[0]
@@ -42,20 +37,15 @@ def grown_classes(
 def wider_encoding(
     encoding: LabelEncoding, n_labels: int, names: np.ndarray | None
 ) -> LabelEncoding:
-    """Return the encoding of an indicator with more columns.
+    """Return the encoding of an indicator of n_labels columns, with the names of all of them.
 
-    Parameters
-    ----------
-    encoding : LabelEncoding
-    n_labels : int
-        Columns from now on.
-    names : ndarray (n_labels,), or None
-        Of all columns; None where they are numbers.
+    None for names is of columns that are numbered.
     """
     known = encoding.classes_
     n_known = len(known)
     if n_labels < n_known:
         raise ValueError(f"y has {n_labels} columns, but the model has {n_known} labels")
+    # Columns that nobody named are numbered from 0: new ones go on with the numbers.
     numbers = known.dtype.kind in "iu" and np.array_equal(known, np.arange(n_known))
     if names is not None:
         check_names(names, n_labels, "classes")
@@ -78,7 +68,7 @@ def wider_encoding(
 
 
 def indicator_of(codes: np.ndarray, n_labels: int) -> sparse.csr_array:
-    """Return one class a row as an indicator of uint8."""
+    """Return one class a sample as an indicator of uint8."""
     parts = np.ones(len(codes), np.uint8), codes.astype(np.int32), np.arange(len(codes) + 1)
     return sparse.csr_array(parts, shape=(len(codes), n_labels))
 
@@ -87,6 +77,7 @@ def without_rows(
     rows: Rows, Y: sparse.csr_array, kept: np.ndarray
 ) -> tuple[Rows, sparse.csr_array]:
     """Return rows and labels with nothing in those that are not kept."""
+    # Rows are emptied, not left out: `kneighbors` answers with the numbers that the user counts.
     if rows.dense:
         rows = as_rows(np.where(kept[:, None], rows.matrix(), np.float32(0)))
     else:

@@ -22,6 +22,7 @@ from ._row_lists import RowLists
 from ._row_parts import RowParts
 from ._texts import LabelTexts
 
+# (2^31) ** -4 = 2^-124 is still a normal float32: no factor of a frequency vanishes.
 FREQUENCY_POWERS = -4, 4
 AUTO = StrOptions({"auto"})
 CONSTRAINTS = {
@@ -39,14 +40,7 @@ CONSTRAINTS = {
 
 
 def check_loaded(model: BaseEstimator, mapped: bool) -> None:
-    """Raise ValueError if what a file holds of a model does not fit together.
-
-    Parameters
-    ----------
-    model : TopKNeighborsClassifier
-    mapped : bool
-        As in ``SaveMixin._check_loaded``.
-    """
+    """Raise ValueError if what a file holds of a TopKNeighborsClassifier does not fit together."""
     needed = (
         "_encoding",
         "classes_",
@@ -80,20 +74,24 @@ def check_loaded(model: BaseEstimator, mapped: bool) -> None:
         feature_names_in_=is_a(np.ndarray),
     )
     n_labels, labels = len(model._encoding.classes_), model._encoding.classes_
+    # The labels of a mapped file are compared once they are read; until then only their number is.
     same = model.classes_.shape == labels.shape
     if not same or not (mapped or np.array_equal(model.classes_, labels)):
         raise ValueError("classes_ are not those that the model was fitted on")
     texts = model._texts
     if model._row_labels.n_labels != n_labels or model._frequencies.shape != (n_labels,):
         raise ValueError(f"labels of rows, or frequencies, for another number than {n_labels}")
+    # Sizes alone are compared here. What the arrays point at, kernels compare with these sizes, for
+    # a mapped file is not read as a whole.
     if model._row_labels.n_rows != model._row_parts.n_rows:
         raise ValueError("labels for another number of rows")
     if model.n_features_in_ != model._row_parts.n_features:
-        raise ValueError("training rows of another number of features")
+        raise ValueError("training samples of another number of features")
+    # A query is brought into one form, sparse or dense, for samples and texts alike.
     if texts is not None and (
         texts.n_labels != n_labels or isinstance(texts.rows, RowLists) == model._row_parts.dense
     ):
-        raise ValueError("texts of other labels, or in another form than the training rows")
+        raise ValueError("texts of other labels, or in another form than the training samples")
     if "feature_names_in_" in vars(model) and len(model.feature_names_in_) != model.n_features_in_:
         raise ValueError("the names of the features are not as many as the features")
 

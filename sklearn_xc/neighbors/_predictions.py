@@ -26,7 +26,7 @@ SCORES_AT_ONCE = 1 << 22
 
 
 class _Inputs:
-    """Form of the training rows, in which `topk_predictor` brings others."""
+    """Form of the training samples, in which `topk_predictor` brings others."""
 
     def __init__(self, parts: RowParts) -> None:
         self._parts = parts
@@ -43,7 +43,7 @@ class NeighborsPredictions(PredictsTopK, AnswersSingleRows, TakesLabels):
         return _Inputs(self._row_parts)
 
     def _rows(self, X: MatrixLike) -> Rows:
-        """Return rows in the form of the training rows."""
+        """Return rows in the form of the training samples."""
         check_is_fitted(self)
         return self._row_parts.in_form(self._feature_rows(X))
 
@@ -98,6 +98,7 @@ class NeighborsPredictions(PredictsTopK, AnswersSingleRows, TakesLabels):
             return now.classes_[now._topk(rows, 1)[0].ravel()]
         if encoding.container is None:
             now._require_output(rows, encoding.dtype, "predict")
+        # One block of dense shares at a time becomes a pattern: K columns of all rows never exist.
         found = [now._shares(block) >= SHARE for block in now._blocks(rows)]
         parts = [sparse.csr_array(part) for part in found]
         empty = sparse.csr_array((0, len(now.classes_)), dtype=bool)
@@ -115,8 +116,8 @@ class NeighborsPredictions(PredictsTopK, AnswersSingleRows, TakesLabels):
         Returns
         -------
         shares : ndarray of float64, shape (n_samples, n_classes)
-            Of one class a row the scores divided by their sum; all alike where nothing is like
-            the row. Of several labels the share of all votes, of the neighbours and of the best
+            Of one class a sample the scores divided by their sum; all alike where nothing is like
+            the sample. Of several labels the share of all votes, of the neighbours and of the best
             text, that went to the label; before the power of frequencies, so that their order may
             be another than that of scores.
 
@@ -156,14 +157,14 @@ class NeighborsPredictions(PredictsTopK, AnswersSingleRows, TakesLabels):
     def kneighbors(
         self, X: MatrixLike, n_neighbors: int | None = None, return_similarity: bool = True
     ) -> tuple[np.ndarray, np.ndarray] | np.ndarray:
-        """Return the training rows of largest inner product, all of unit length.
+        """Return the training samples of largest inner product, all of unit length.
 
         Parameters
         ----------
         X : array-like or sparse, shape (n_samples, n_features)
         n_neighbors : int, default=None
-            From 1 to the number of training rows; by default ``n_neighbors_`` or all, if these are
-            fewer.
+            From 1 to the number of training samples; by default ``n_neighbors_`` or all, if these
+            are fewer.
         return_similarity : bool, default=True
 
         Returns
@@ -171,33 +172,33 @@ class NeighborsPredictions(PredictsTopK, AnswersSingleRows, TakesLabels):
         similarities : ndarray of float32, shape (n_samples, n_neighbors)
             Best first; left out with ``return_similarity=False``.
         ids : ndarray of int32, shape (n_samples, n_neighbors)
-            Numbers of training rows, in the order in which they came; ties to the smaller.
+            Numbers of training samples, in the order in which they came; ties to the smaller.
 
         Raises
         ------
         ValueError
-            If there are fewer training rows.
+            If there are fewer training samples.
         """
         now = as_it_is(self)
         rows, n = now._rows(X), now._row_parts.n_rows
         k = min(now.n_neighbors_, n) if n_neighbors is None else n_neighbors
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= n:
             raise ValueError(
-                f"n_neighbors must be an integer from 1 to the number of training rows, {n}; got "
-                f"{n_neighbors!r}"
+                f"n_neighbors must be an integer from 1 to the number of training samples, {n}; "
+                f"got {n_neighbors!r}"
             )
         ids, similarities = now._row_parts.nearest(rows, int(k), now._threads())
         return (similarities, ids) if return_similarity else ids
 
     @property
     def n_samples_fit_(self) -> int:
-        """The number of training rows."""
+        """The number of training samples."""
         check_is_fitted(self)
         return self._row_parts.n_rows
 
     @property
     def nbytes_(self) -> int:
-        """The bytes that rows, labels and texts take."""
+        """The bytes that samples, labels and texts take."""
         check_is_fitted(self)
         return self._model().n_bytes
 
@@ -214,29 +215,29 @@ class NeighborsPredictions(PredictsTopK, AnswersSingleRows, TakesLabels):
         Parameters
         ----------
         X : array-like or sparse, shape (n_samples, n_features)
-        labels : label, sequence of labels, one sequence of labels a row, or sparse indicator, \
+        labels : label, sequence of labels, one sequence of labels a sample, or sparse indicator, \
                 default=None
             What to explain, as in :meth:`PPDSparseClassifier.explain`; by default the best label.
         k : int or None, default=5
             Neighbours to list for a label; the others are summed up. None lists all.
-        row_names : array-like, one a training row, default=None
-            What to call the training rows, such as their titles; by default ``row 0, row 1, ...``.
+        row_names : array-like, one a training sample, default=None
+            Names of the training samples, such as titles; by default ``row 0, row 1, ...``.
 
         Returns
         -------
         explanations : Explanations
-            Of :class:`sklearn_xc.inspection.Explanation`, row by row, the labels of a row by
-            falling score. Features are training rows there, -1 is the text of the label.
+            Of :class:`sklearn_xc.inspection.Explanation`, sample by sample, the labels of a sample
+            by falling score. Features are training samples there, -1 is the text of the label.
 
         Raises
         ------
         ValueError
-            If a label is not in ``classes_`` or named twice for a row, or k or row_names are not
+            If a label is not in ``classes_`` or named twice for a sample, or k or row_names are not
             as described.
         """
         now = as_it_is(self)
         rows, n_threads = now._rows(X), now._threads()
-        names = check_options(k, row_names, now._row_parts.n_rows, "row_names", "training rows")
+        names = check_options(k, row_names, now._row_parts.n_rows, "row_names", "training samples")
         if labels is None:
             places = now._topk(rows, 1)[0].tolist()
         else:
@@ -260,6 +261,8 @@ class NeighborsPredictions(PredictsTopK, AnswersSingleRows, TakesLabels):
         self, scores: np.ndarray, totals: np.ndarray, labels: np.ndarray | slice
     ) -> np.ndarray:
         """Return the shares that belong to scores of some labels, float64."""
+        # Labels of an indicator do not exclude each other: a share is of all votes, given or not,
+        # and without the power of frequencies, so that it is at most 1. Classes share their sum.
         scores = scores.astype(np.float64)
         if self._encoding.kind == "multilabel":
             scores, total = scores / self._model().factors[labels], totals[:, :1]
@@ -272,6 +275,8 @@ class NeighborsPredictions(PredictsTopK, AnswersSingleRows, TakesLabels):
 
     def _balance(self, rows: Rows) -> np.ndarray:
         """Return the share of the second of two classes less that of the first, float32."""
+        # Over the sum, not the plain difference: comparable between samples with near and with far
+        # neighbours, and zero, no answer either way, where nothing is like the sample.
         first, second = self._model().scores(rows, self._threads()).astype(np.float64).T
         both = first + second
         return ((second - first) / np.where(both > 0, both, 1)).astype(np.float32)
@@ -298,6 +303,7 @@ class NeighborsPredictions(PredictsTopK, AnswersSingleRows, TakesLabels):
         self, rows: Rows, k: int, only: Restriction | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return numbers of the k best classes by score, and their shares."""
+        # Ranked by score, not by share: powers of frequencies decide the order of predictions.
         best, _ = self._topk(rows, k, only)
         places = np.maximum(best, 0).astype(np.int64)
         starts = np.arange(0, places.size + 1, k)

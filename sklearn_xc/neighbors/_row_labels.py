@@ -1,4 +1,4 @@
-"""Labels of the training rows, to which those of more rows can be appended."""
+"""Labels of the training samples, to which those of more can be appended."""
 
 import numpy as np
 from scipy import sparse
@@ -6,24 +6,22 @@ from scipy import sparse
 from ..utils._records import is_array, is_count, record
 from ._cached import Cached
 
-GROWTH = 1.5  # times the numbers that there are is the room of an array that grows
+GROWTH = 1.5  # an array that grows has space for so many times its numbers
 
 
 class Growing:
-    """A vector that is appended to without a copy, but for few times.
-
-    Parameters
-    ----------
-    values : ndarray (n,)
-        Never changed.
-    """
+    """A vector that is appended to without a copy, but for few times; `values` never changes."""
 
     def __init__(self, values: np.ndarray, room: list | None = None) -> None:
         self.values = values
-        self._room = room  # [ndarray of which `values` is the beginning, how much of it is used]
+        # An array of which `values` is the beginning, and how much of it is used; shared by all
+        # vectors that grew from one another.
+        self._room = room
 
     def extended(self, more: np.ndarray) -> "Growing":
         """Return the vector with more numbers behind it."""
+        # Only the vector that ends where the used part does may write behind itself. An older one,
+        # which another thread may be reading, or a failed fit has kept, takes a copy.
         n, n_more = len(self.values), len(more)
         room = self._room
         if room is None or room[1] != n or n + n_more > len(room[0]):
@@ -42,15 +40,10 @@ class Growing:
     n_labels=is_count,
 )
 class RowLabels(Cached):
-    """Which labels each row has, with which grades, and what a row weighs; never changed.
+    """Labels of each row, their grades, and weights of the rows; never changed.
 
-    Parameters
-    ----------
-    starts : ndarray of int64 (n_rows + 1,)
-    labels : ndarray of int32 (n_entries,)
-    grades : ndarray of float32 (n_entries,), or empty where all are 1
-    weights : ndarray of float32 (n_rows,), or empty where all are 1
-    n_labels : int
+    Grades, one for each entry of `labels`, and weights, one for each row, are empty where all
+    are 1.
     """
 
     def __init__(
@@ -69,6 +62,7 @@ class RowLabels(Cached):
     @classmethod
     def of(cls, Y: sparse.csr_array, weight: np.ndarray | None) -> "RowLabels":
         """Return the labels in an indicator; grades where it holds floats."""
+        # Counts and booleans say that a label is there; only floats are grades.
         grades = Y.data.astype(np.float32) if Y.dtype.kind == "f" else np.empty(0, np.float32)
         weights = np.empty(0, np.float32) if weight is None else weight
         starts, labels = Y.indptr.astype(np.int64), Y.indices.astype(np.int32)
@@ -94,6 +88,8 @@ class RowLabels(Cached):
 
     def extended(self, other: "RowLabels") -> "RowLabels":
         """Return the labels of these rows and, behind them, those of `other`."""
+        # The rooms are those of the arrays as they were. Where ones were filled in, or labels have
+        # moved to other places, new arrays stand there: rooms are made again.
         mine, others = self._filled(other), other._filled(self)
         growing = self.once("growing", lambda: None)
         if growing is None or any(a.values is not b for a, b in zip(growing, mine, strict=True)):
@@ -116,6 +112,7 @@ class RowLabels(Cached):
 
     def frequencies(self, n_rows_before: int = 0) -> np.ndarray:
         """Return the weight of the rows that have each label, from some row on."""
+        # A graded label counts as a whole: f_l is a number of samples.
         first = self.starts[n_rows_before]
         labels, weight = self.labels[first:], None
         if len(self.weights):

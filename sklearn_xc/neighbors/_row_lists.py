@@ -35,23 +35,22 @@ APART, FEW = 1 / 256, 1 / 16  # of the rows, those that have the largest shares
 class RowLists(Cached):
     """Consecutive sparse rows, feature by feature; never changed, so that threads can share it.
 
-    An entry takes 8 bytes. Only features that some row has are listed: a few rows among a million
-    features take little. Features that many rows have are columns instead, with a number for each
-    row: these can be looked up, where a list has to be read from its beginning. The first search
-    adds what it can look up besides: which rows are in a long list, by a bit for each, and how long
-    each row is in columns and long lists, which bounds what these can give to its score.
+    Only features that some row has are listed. Features that many rows have are columns instead,
+    with a number for each row: these can be looked up, where a list has to be read from its
+    beginning. The first search adds bits of the long lists and shares of the rows, which bound what
+    features that can be looked up give to a score.
 
     Parameters
     ----------
-    features : ndarray of int32 (n_listed,), ascending
-    starts : ndarray of int64 (n_listed + 1,)
+    features : ascending
+    starts : (n_listed + 1,)
         Feature ``features[i]`` has the entries ``starts[i]`` to ``starts[i + 1] - 1``.
-    rows : ndarray of int32 (n_entries,), ascending in a list
-    values : ndarray of float32 (n_entries,)
-    n_rows : int
-    column_of : ndarray of int32 (n_listed,), default=None
+    rows : ascending in a list
+    values : (n_entries,)
+    n_rows : at most 2^31 - 1
+    column_of : (n_listed,)
         The column of each feature, -1 where it has a list; None for lists only.
-    columns : C-contiguous ndarray of float32 (n_columns, n_rows), default=None
+    columns : (n_columns, n_rows), C-contiguous
     """
 
     def __init__(
@@ -70,11 +69,15 @@ class RowLists(Cached):
             column_of = np.full(len(features), -1, dtype=np.int32)
             columns = np.empty((0, n_rows), dtype=np.float32)
         self.column_of, self.columns = column_of, columns
+        # Where nothing is below zero a partial sum is a lower bound: the floor of a search, and its
+        # watch for rows that pass a threshold while lists are read, rest on it.
         self.signed = bool((columns < 0).any() or (values < 0).any())
 
     @classmethod
     def of(cls, rows: Rows) -> "RowLists":
         """Return the lists of some rows, sparse or dense, without columns."""
+        # The columns of the matrix are the lists, rows ascending. Features without any get none: a
+        # hundred rows among a million features take little.
         rows = rows.as_sparse()
         columns = rows.columns()
         listed = np.flatnonzero(np.diff(columns.indptr))
@@ -82,6 +85,8 @@ class RowLists(Cached):
         return cls(listed.astype(np.int32), starts, columns.rows, columns.data, rows.shape[0])
 
     def _check_record(self) -> None:
+        # Contents are not looked at, for a mapped file would be read: kernels compare each number
+        # with the sizes that are checked here.
         if len(self.starts) != len(self.features) + 1 or len(self.rows) != len(self.values):
             raise ValueError("inverted lists whose arrays differ in length")
         if self.columns.shape[1] != self.n_rows or len(self.column_of) != len(self.features):
@@ -109,11 +114,17 @@ class RowLists(Cached):
         n_words, chosen = -(-self.n_rows // WORD), self._long_lists()
         bits_of = np.full(len(self.features), -1, dtype=np.int32)
         bits_of[chosen] = np.arange(len(chosen))
+        # A bit a row says whether a long list has it; `before` counts entries up to each word,
+        # which turns the bit into a place in the list.
         bits = np.zeros((len(chosen), n_words), dtype=np.uint64)
+        # The length of each row in columns, and in columns and long lists, rounded up to a byte: by
+        # Cauchy and Schwarz it bounds what these features give to a score.
         shares = np.empty((2, self.n_rows), dtype=np.uint8)
         lookups = Lookups(bits_of, bits, np.empty(bits.shape, dtype=np.int32), shares)
         lists = Lists(*self._arrays, lookups)
         lookups.fill(lists, np.zeros(shares.shape))
+        # One long row would spoil the bound of all: a bound is that of 255 rows of 256, the others
+        # are kept apart. The second level, of 15 rows in 16, says when bounds leave few rows.
         levels = np.array([[_level(of, share) for share in (APART, FEW)] for of in shares])
         apart = [np.flatnonzero(of > level[0]) for of, level in zip(shares, levels, strict=True)]
         apart = tuple(rows.astype(np.int32) for rows in apart)
@@ -122,6 +133,7 @@ class RowLists(Cached):
 
     def _long_lists(self) -> np.ndarray:
         """Return the numbers of the lists that have bits, ascending."""
+        # Longest first, as many as the budget of memory pays for: these save the most reading.
         if self.n_rows < LEAST_ROWS:
             return np.empty(0, dtype=np.int64)
         lengths = np.diff(self.starts)
@@ -138,6 +150,8 @@ class RowLists(Cached):
 
     def with_columns(self) -> "RowLists":
         """Return the same with columns for the features that most rows have."""
+        # A column takes 4 bytes a row, a list 8 an entry: from an eighth of the rows on a column is
+        # taken while all of them together take half of what the lists do.
         lengths = np.diff(self.starts)
         n_columns = int(COLUMNS_SHARE * len(self.rows)) // max(1, self.n_rows)
         order = np.argsort(-lengths, kind="stable")[:n_columns]
@@ -150,6 +164,7 @@ class RowLists(Cached):
         for column, feature in zip(columns, chosen, strict=True):
             part = slice(self.starts[feature], self.starts[feature + 1])
             column[self.rows[part]] = self.values[part]
+        # The feature stays listed, with an empty list: its place says which column it has.
         kept = np.repeat(column_of < 0, lengths)
         starts = np.append(0, np.cumsum(np.where(column_of < 0, lengths, 0)))
         parts = self.features, starts, self.rows[kept], self.values[kept], self.n_rows
@@ -180,6 +195,8 @@ class RowLists(Cached):
 
     def appended(self, other: "RowLists") -> "RowLists":
         """Return the lists of these rows and, behind them, those of `other`; none has columns."""
+        # In one pass: each entry moves to the beginning of its list in the union, behind what the
+        # part before has there. Rows of `other` come later, so that lists stay ascending.
         features = np.union1d(self.features, other.features)
         lengths = np.zeros((2, len(features)), dtype=np.int64)
         parts = self, other
@@ -225,6 +242,8 @@ class RowLists(Cached):
         n_queries = queries.shape[0]
         n_threads = max(1, min(n_threads, n_queries))
         lengths = self._entries_of(queries)
+        # Room for all answers: a query meets no more rows than its lists have entries, and none
+        # twice.
         starts = np.append(0, np.cumsum(np.minimum(lengths, self.n_rows)))
         ids, scores = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.float32)
         counts = np.zeros(n_queries, dtype=np.int64)
@@ -239,6 +258,7 @@ class RowLists(Cached):
             _terms(queries, n_threads),
             n_threads,
         )
+        # Of each room the beginning is filled, up to its count.
         kept = np.arange(starts[-1]) - np.repeat(starts[:-1], np.diff(starts))
         kept = kept < np.repeat(counts, np.diff(starts))
         indptr = narrow_pointers(np.append(0, np.cumsum(counts)))
@@ -252,6 +272,7 @@ class RowLists(Cached):
         features = queries.indices[first:last]
         lengths = np.zeros(len(features), dtype=np.int64)
         if len(self.features):
+            # A search for a feature beyond the last one ends behind it.
             place = np.minimum(np.searchsorted(self.features, features), len(self.features) - 1)
             there = self.features[place] == features
             lengths[there] = np.diff(self.starts)[place[there]]
@@ -261,6 +282,7 @@ class RowLists(Cached):
 
 def _level(shares: np.ndarray, part: float) -> int:
     """Return the smallest share that at most this part of the rows exceed."""
+    # above[s] rows have a share larger than s; it falls to 0, so that argmax finds the first place.
     above = len(shares) - np.cumsum(np.bincount(shares, minlength=unit_of_shares() + 1))
     return int(np.argmax(above <= part * len(shares)))
 

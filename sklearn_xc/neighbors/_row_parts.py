@@ -1,4 +1,4 @@
-"""Training rows in parts, to which rows can be appended at a cost that follows their number."""
+"""Training samples in parts, to which more are appended at a cost that follows their number."""
 
 import numpy as np
 
@@ -14,6 +14,7 @@ PARTS = RowLists, DenseRows, GraphRows
 
 def unit_rows(rows: Rows) -> Rows:
     """Return the rows divided by their lengths; rows of zeros stay."""
+    # A row of zeros stays one: it is like nothing, where a division would make it NaN.
     lengths = np.sqrt(rows.squared_norms())
     lengths[lengths == 0] = 1
     if rows.dense:
@@ -32,18 +33,9 @@ def part_of(rows: Rows, seed: int | None) -> RowLists | DenseRows:
 
 @record(parts=is_a(list), dense=is_a(bool), n_features=is_count, seed=is_a(int, type(None)))
 class RowParts:
-    """Rows of unit length in parts; never changed.
+    """Rows of unit length in parts, of which each is at least twice as large as the next.
 
-    A part is at least twice as large as the next: a row is copied once each time that the part in
-    which it lies doubles, and there are few parts to search.
-
-    Parameters
-    ----------
-    parts : list of RowLists, or list of DenseRows
-    dense : bool
-    n_features : int
-    seed : int or None
-        Of the graphs of dense rows; None for exact search.
+    Never changed. `seed` is of the graphs of dense rows; None is exact search.
     """
 
     def __init__(self, parts: list, dense: bool, n_features: int, seed: int | None) -> None:
@@ -52,12 +44,12 @@ class RowParts:
     def _check_record(self) -> None:
         kinds = (RowLists,) if not self.dense else (DenseRows, GraphRows)
         if not all(isinstance(part, kinds) for part in self.parts):
-            raise ValueError("the parts of the training rows are of the wrong kind")
+            raise ValueError("the parts of the training samples are of the wrong kind")
         if self.n_rows > LARGEST_INDEX or self.n_features > LARGEST_INDEX:
-            raise ValueError(f"{self.n_rows} training rows of {self.n_features} features")
+            raise ValueError(f"{self.n_rows} training samples of {self.n_features} features")
         for part in self.parts:
             if self.dense and part.matrix.shape[1] != self.n_features:
-                raise ValueError(f"training rows of {part.matrix.shape[1]} features")
+                raise ValueError(f"training samples of {part.matrix.shape[1]} features")
 
     @property
     def n_rows(self) -> int:
@@ -76,6 +68,9 @@ class RowParts:
 
     def extended(self, rows: Rows) -> "RowParts":
         """Return the parts with unit rows of this form appended."""
+        # The logarithmic method of J. L. Bentley and J. B. Saxe (1980): a row is copied once each
+        # time that its part doubles, log2(n) times at most, and as many parts are searched. Rows
+        # count beside entries: else rows of zeros would stay parts of one row for ever.
         parts = [*self.parts, part_of(rows, self.seed)]
         while len(parts) > 1 and parts[-2].size + parts[-2].n_rows < 2 * (
             parts[-1].size + parts[-1].n_rows
@@ -85,14 +80,12 @@ class RowParts:
         return RowParts(parts, self.dense, self.n_features, self.seed)
 
     def nearest(self, queries: Rows, k: int, n_threads: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the k rows of largest inner product with each query of this form.
+        """Return numbers and inner products of the k rows nearest to each query of this form.
 
-        Returns
-        -------
-        ids : ndarray of int32 (n_queries, k)
-            Best first, ties to the smaller.
-        similarities : ndarray of float32 (n_queries, k)
+        Best first, ties to the smaller number.
         """
+        # Parts share the heaps: the worst of the k best so far spares work in the next, and the
+        # largest part, which comes first, sets it high. Numbers ascend, as ties want it.
         heaps, base = Heaps(queries.shape[0], k), 0
         for part in self.parts:
             if part.n_rows:

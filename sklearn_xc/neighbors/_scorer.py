@@ -1,4 +1,4 @@
-"""Scores of labels from training rows and texts, as `predict_topk` asks for them."""
+"""Scores of labels from training samples and texts, as `predict_topk` needs them."""
 
 from collections.abc import Iterator
 from copy import copy
@@ -18,13 +18,7 @@ QUERIES = 1024  # whose neighbours are held at once: between two blocks Python t
 
 
 class VoteSettings(NamedTuple):
-    """The parameters of the sum, chosen.
-
-    Attributes
-    ----------
-    n_neighbors : int
-    power, frequency_power, text_weight : float
-    """
+    """Parameters of the sum, chosen: k, p, q and w."""
 
     n_neighbors: int
     power: float
@@ -58,21 +52,9 @@ def scratch_of(n_labels: int, n_threads: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 class LabelScorer:
-    """Scores of labels for rows in the form of the training rows; never changes.
+    """Scores of labels for rows in the form of the training samples; never changes.
 
-    Parameters
-    ----------
-    parts : RowParts
-    labels : RowLabels
-    frequencies : ndarray of float64 (n_labels,)
-        The weight of the rows that have each label.
-    texts : LabelTexts or None
-    settings : VoteSettings
-
-    Attributes
-    ----------
-    base : ndarray of float32 (n_labels,)
-        Is added to the score of each label; minus infinity for those not to be answered.
+    `base`, float32, is added to the score of each label; minus infinity hides a label.
     """
 
     def __init__(
@@ -90,6 +72,8 @@ class LabelScorer:
         self._set_base(np.zeros(self.n_labels, dtype=np.float32))
 
     def _set_base(self, base: np.ndarray) -> None:
+        # Labels without votes fill up an answer by falling base. They are many: with the order made
+        # once, a query takes the first k that have no votes.
         self.base = base
         places = np.flatnonzero(base > -np.inf).astype(np.int32)
         self._order = places[np.argsort(-base[places], kind="stable")]
@@ -110,12 +94,16 @@ class LabelScorer:
 
     def searched(self, rows: Rows, n_threads: int) -> "LabelScorer":
         """Return a scorer of these rows only, `QUERIES` at most, that has searched already."""
+        # A stack asks twice, for the best labels and for scores of pairs; neighbours take most of
+        # the time of either. The copy answers with what one search has found.
         other, found = copy(self), self.found(rows, n_threads)
         other.found = lambda rows, n_threads: found
         return other
 
     def _blocks(self, rows: Rows, n_threads: int) -> Iterator[tuple[slice, kernel.Found, tuple]]:
         """Yield the place and the neighbours of some rows, and the scratch memory."""
+        # n_labels numbers a thread, zero between queries: a query touches the labels of its
+        # neighbours only, and clears these.
         n_threads = max(1, min(n_threads, rows.shape[0]))
         scratch = scratch_of(self.n_labels, n_threads)
         for start, block in row_blocks(rows, QUERIES):

@@ -1,4 +1,4 @@
-"""Texts of labels, and how much a row is like them."""
+"""Texts of labels, and how much a sample is like them."""
 
 import numpy as np
 from scipy import sparse
@@ -18,11 +18,7 @@ from ._row_lists import RowLists
 class LabelTexts(Cached):
     """Unit rows, each the text of a label, in the order of labels; never changed.
 
-    Parameters
-    ----------
-    rows : RowLists or DenseRows
-    label_of : ndarray of int32 (n_texts,), ascending
-    n_labels : int
+    `label_of`, ascending, has the label of each row; a label may have several texts, or none.
     """
 
     def __init__(self, rows: RowLists | DenseRows, label_of: np.ndarray, n_labels: int) -> None:
@@ -31,6 +27,8 @@ class LabelTexts(Cached):
     @classmethod
     def of(cls, rows: Rows, label_of: np.ndarray, n_labels: int) -> "LabelTexts":
         """Return texts of labels in any order; rows of zeros are none."""
+        # In the order of labels the texts of one stand together: neighbours tell whether any has
+        # several.
         there = np.flatnonzero(rows.squared_norms() > 0)
         there = there[np.argsort(label_of[there], kind="stable")]
         taken = rows.take(there)
@@ -59,14 +57,10 @@ class LabelTexts(Cached):
         return LabelTexts(rows, label_of, self.n_labels)
 
     def matches(self, queries: Rows, n_threads: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the labels whose best text is like each query.
+        """Return the labels whose best text is like each query, and the similarities.
 
-        Returns
-        -------
-        starts : ndarray of int64 (n_queries + 1,)
-        labels : ndarray of int32 (n_matches,)
-            Each once for a query.
-        similarities : ndarray of float32 (n_matches,), above zero
+        Where the labels of each query begin, labels, each once for a query, and similarities above
+        zero.
         """
         if not len(self.label_of):
             return no_pairs(queries.shape[0])
@@ -79,6 +73,8 @@ class LabelTexts(Cached):
         kept = values > 0
         row, labels, values = row[kept], labels[kept], values[kept]
         if not self._one_each:
+            # The best text of a label speaks for it, not their sum: a label with many synonyms
+            # would win by their number.
             order = np.lexsort((-values, labels, row))
             row, labels, values = row[order], labels[order], values[order]
             first = np.ones(len(row), dtype=bool)
@@ -92,6 +88,7 @@ def _reordered(part: RowLists | DenseRows, order: np.ndarray) -> RowLists | Dens
     """Return the rows of a part in another order."""
     if isinstance(part, DenseRows):
         return DenseRows(part.matrix[order])
+    # Rows are renumbered in place of being copied; then each list is sorted again.
     place = np.empty(len(order), dtype=np.int32)
     place[order] = np.arange(len(order), dtype=np.int32)
     feature = np.repeat(np.arange(len(part.features)), np.diff(part.starts))

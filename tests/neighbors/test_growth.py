@@ -247,7 +247,7 @@ def test_more_neighbours_than_rows_are_refused():
 
 
 def test_graphs_are_for_dense_rows():
-    with pytest.raises(ValueError, match="index='hnsw' is for dense rows, but X is sparse"):
+    with pytest.raises(ValueError, match="index='hnsw' is for dense samples, but X is sparse"):
         TopKNeighborsClassifier(index="hnsw").fit(sparse.csr_array(X), Y)
 
 
