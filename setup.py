@@ -81,7 +81,6 @@ EXTENSIONS = {
     "mips._hamming": ("c", True),
     "mips._scores": ("c", True),
     "neighbors._lists": ("c", False),
-    "neighbors._row_matches": ("c", True),
     "neighbors._row_search": ("c", True),
     "neighbors._votes": ("c", True),
     "stacking._trees": ("c", True),

@@ -5,7 +5,6 @@ from scipy import sparse
 
 from .._kernels.neighbors import _row_search as kernel
 from .._kernels.neighbors._lists import Lists, Lookups, unit_of_shares, words_of_a_term
-from .._kernels.neighbors._row_matches import matches
 from ..mips._row_store import Heaps
 from ..utils._csr import narrow_pointers
 from ..utils._records import is_array, is_count, is_truth, record
@@ -247,7 +246,7 @@ class RowLists(Cached):
         starts = np.append(0, np.cumsum(np.minimum(lengths, self.n_rows)))
         ids, scores = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.float32)
         counts = np.zeros(n_queries, dtype=np.int64)
-        matches(
+        kernel.matches(
             *queries[:3],
             self._plain_lists,
             starts,
