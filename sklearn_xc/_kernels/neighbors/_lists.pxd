@@ -8,13 +8,15 @@ cdef enum:
     WORDS = 11  # of 8 bytes that a term takes at most
     UNIT = 255  # of a share that stands for one
 
-cdef struct Kind:  # of features that can be looked up: columns only, or long lists too
+# Of features that can be looked up: columns only, or long lists too.
+cdef struct Kind:
     const uint8_t* shares  # of each row, how long it is in these features; rounded up
     const int32_t* apart  # rows with a larger share than most
     int64_t n_apart
     double most  # a share that all other rows have at most
     double usual  # a share that few rows exceed
 
+# One feature of a query, with its cursor in the list or its column.
 cdef struct Term:
     int64_t begin  # in the list, of the rows of a block
     int64_t place
@@ -28,6 +30,7 @@ cdef struct Term:
     float value
     int32_t feature
 
+# What `Lists` and `Lookups` hold, as addresses and sizes that each access is compared with.
 cdef struct Pointers:
     const int32_t* features
     const int64_t* starts
@@ -74,6 +77,7 @@ cdef class Lists:
 
 cdef inline int count_bits(uint64_t word) noexcept nogil:
     """The number of bits that are set, by sums of pairs, of fours and of bytes."""
+    # Not __builtin_popcountll: without the instruction set that has it, it is a call.
     word -= (word >> 1) & 0x5555555555555555u
     word = (word & 0x3333333333333333u) + ((word >> 2) & 0x3333333333333333u)
     word = (word + (word >> 4)) & 0x0F0F0F0F0F0F0F0Fu
@@ -84,6 +88,7 @@ cdef inline float looked_up(const Term* term, int64_t row) noexcept nogil:
     cdef uint64_t word, bit
     if term.column != NULL:
         return term.column[row]
+    # The entry of a row is behind those of all rows before it: of whole words, and of bits below.
     word, bit = term.bits[row >> 6], <uint64_t>1 << (row & 63)
     if not word & bit:
         return 0

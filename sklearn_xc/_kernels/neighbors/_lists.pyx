@@ -1,5 +1,8 @@
 """Inverted lists and columns of rows, and the terms of a query among them.
 
+A term is a feature of the query that some row has: ``sum over terms c of q_c x_rc`` is the score of
+row r. Terms are ordered by falling ``|q_c|``, whatever the rows hold; so are the sums.
+
 A long list has a bit for each row beside its entries: whether a row is in it, and at which place,
 is then known without a search. How long a row is in the features that can be looked up so, columns
 and long lists, is its share: what these give to its score is at most that many times the length of
@@ -15,7 +18,8 @@ from libc.stdlib cimport qsort
 
 from sklearn_xc._kernels.common._rows cimport Row
 
-# Rows have length 1 but for so much, and shares are rounded up by it.
+# Rows have length 1 but for rounding, which is below this factor; shares and bounds are rounded up
+# by it, so that what they promise holds for the rows as they are stored.
 cdef double LONGER = 1 + 1e-5
 
 
@@ -55,6 +59,7 @@ cdef class Lookups:
         cdef Py_ssize_t feature, row, kind
         cdef int64_t column
         cdef double share
+        # squares[0] gathers columns, squares[1] long lists, and both in the end.
         for feature in range(pointers.n_features):
             column = pointers.column_of[feature]
             if 0 <= column < pointers.n_columns:
@@ -65,6 +70,7 @@ cdef class Lookups:
         for row in range(pointers.n_rows):
             squares[1, row] += squares[0, row]
             for kind in range(2):
+                # Rounded up to a byte: a share may promise too much, never too little.
                 share = ceil(sqrt(squares[kind, row]) * LONGER * UNIT)
                 self.shares[kind, row] = <uint8_t>share if share < UNIT else UNIT
 
@@ -72,6 +78,8 @@ cdef class Lookups:
         cdef int64_t p, first = lists.starts[feature], last = lists.starts[feature + 1]
         cdef Py_ssize_t word, b = self.bits_of[feature]
         cdef int32_t row, n = 0
+        # An entry beyond the rows of a broken file gets no bit; a row that stands twice in a list
+        # counts twice in its share and once in its bits, so that places stay within the list.
         if not 0 <= first <= last <= lists.n_entries:
             return
         for p in range(first, last):
@@ -79,6 +87,7 @@ cdef class Lookups:
             if 0 <= row < lists.n_rows:
                 self.bits[b, row >> 6] |= <uint64_t>1 << (row & 63)
                 squares[1, row] += <double>lists.values[p] ** 2
+        # Entries before each word: with the bits below one in its word, the place of its entry.
         for word in range(self.bits.shape[1]):
             self.before[b, word] = n
             n += count_bits(self.bits[b, word])
@@ -137,6 +146,8 @@ cdef class Lists:
         self.lookups = lookups
 
     cdef Pointers pointers(self) noexcept:
+        # Addresses for loops without the interpreter; NULL where an array is empty, as an empty
+        # memoryview has no first element to take the address of.
         cdef Pointers lists
         lists.n_features = self.features.shape[0]
         lists.n_entries = self.rows.shape[0]
@@ -168,6 +179,7 @@ cdef class Lists:
         for kind in range(2):
             lists.kinds[kind].shares = &lookups.shares[kind, 0]
             lists.kinds[kind].apart, lists.kinds[kind].n_apart = NULL, 0
+            # Before rows are set apart every bound is that of a whole row.
             lists.kinds[kind].most, lists.kinds[kind].usual = 1, 1
             if lookups.apart is not None:
                 apart = lookups.apart[kind]
@@ -183,8 +195,10 @@ cdef int64_t open_terms(Row query, Pointers lists, Term* terms) noexcept nogil:
     for e in range(query.n):
         if query.values[e] == 0:
             continue
+        # Features ascend in the query and in the lists: each search begins where the last has
+        # ended.
         high = lists.n_features
-        while low < high:  # features ascend in both: the search goes on from the last place
+        while low < high:
             middle = (low + high) // 2
             if lists.features[middle] < query.features[e]:
                 low = middle + 1
@@ -197,6 +211,8 @@ cdef int64_t open_terms(Row query, Pointers lists, Term* terms) noexcept nogil:
         column = lists.column_of[low]
         terms[n].column, terms[n].bits, terms[n].before = NULL, NULL, NULL
         terms[n].place, terms[n].stop = lists.starts[low], lists.starts[low + 1]
+        # A column outside of the matrix, or a list outside of the entries, is of a broken file: the
+        # feature counts as one that no row has.
         if 0 <= column < lists.n_columns:
             terms[n].column = lists.columns + column * lists.n_rows
         elif not 0 <= terms[n].place < terms[n].stop <= lists.n_entries:
@@ -214,6 +230,7 @@ cdef int by_magnitude(const void* one, const void* other) noexcept nogil:
     """Order of the sum: by falling magnitude, of equal ones the smaller feature first."""
     cdef const Term* a = <const Term*>one
     cdef const Term* b = <const Term*>other
+    # A total order, by the query alone: qsort is not stable.
     cdef double x = fabs(a.value), y = fabs(b.value)
     if x != y:
         return -1 if x > y else 1
@@ -225,11 +242,14 @@ cdef int64_t order_terms(Term* terms, int64_t n, const Pointers* lists) noexcept
     cdef int64_t c = n, first = n
     cdef double squares = 0
     cdef bint only_columns = True
+    # From the last term to the first: squares of the query add up to U ** 2 of this term and those
+    # after it, and what can be looked up ends at the first plain list.
     qsort(terms, n, sizeof(Term), by_magnitude)
     while c > 0:
         c -= 1
         squares += <double>terms[c].value * terms[c].value
         terms[c].bound = sqrt(squares) * LONGER
+        # Shares in columns alone are smaller, hence the better bound while only columns follow.
         only_columns = only_columns and terms[c].column != NULL
         terms[c].kind = &lists.kinds[0 if only_columns else 1]
         if first == c + 1 and lists.kinds[0].shares != NULL and (

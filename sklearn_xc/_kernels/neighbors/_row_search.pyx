@@ -1,8 +1,9 @@
-"""The rows of largest inner product with a query, over inverted lists feature -> (row, value).
+"""The rows nearest to a query, or all that share a feature with it, over inverted lists.
 
-The score of row r is ``sum_j q_j x_rj``. Rows are taken a block at a time, so that the accumulators
-of a block stay in a near cache: a cursor of each of the query's lists adds the products of the
-block's rows, then the block is compared with the worst of the k best so far.
+A list is feature -> (row, value). The score of row r is ``sum_j q_j x_rj``. Rows are taken a block
+at a time, so that the accumulators of a block stay in a near cache: a cursor of each of the query's
+lists adds the products of the block's rows, then the block is compared with the worst of the k best
+so far.
 
 A feature that many rows have is stored as a column, a number for each row; one that fewer have, as
 a list with a bit for each row. What either gives to one row can be looked up. Products are added by
@@ -45,13 +46,17 @@ cdef enum:
     BINS = 1024  # of scores from 0 to 1
     SAMPLE = 4096  # entries that a floor is made of, at most BLOCK
 
-# Sums of float32 err by less than this for each term.
+# Sums of float32 err by less than this for each term, four units of roundoff: rows and queries of
+# length 1 keep partial sums below 1.
 cdef double ROUNDING = 2.5e-7
-# Entries of a query's lists, of each row, from which on all rows of a block are looked at.
+# Entries of a query's lists, of each row, from which on all rows of a block are looked at: such a
+# pass reads 4 bytes a row without a branch, and its answers come in order.
 cdef double DENSE = 0.5
 # Of a bin, by which its lower end is lowered: the sums in it are rounded.
 cdef double EDGE = 2.5e-7
 
+# Memory of one thread. `hits` has a place more than a block: what is written there beyond the last
+# hit, before it is known to be none, stays inside.
 cdef struct Scratch:
     float* scores  # of a block, zero
     int32_t* hits
@@ -76,8 +81,10 @@ cdef inline void add_list(
     """Add the products of one list to the scores of rows [first, first + size)."""
     cdef int64_t p = term.place
     cdef uint32_t row
+    # Lists ascend, and so do blocks: the cursor goes on where the block before has left it.
     term.begin = p
     while p < term.stop:
+        # One comparison for both ends: below the block the difference wraps around.
         row = <uint32_t>(lists.rows[p] - first)
         if row >= size:
             break
@@ -90,10 +97,7 @@ cdef inline int64_t add_list_above(
     Term* term, Pointers lists, int64_t first, uint32_t size, float threshold, float* scores,
     int32_t* hits, int64_t n
 ) noexcept nogil:
-    """As `add_list`, and note the rows that it lifts above a threshold; products are not below 0.
-
-    Without a branch for these: which rows they are cannot be foreseen.
-    """
+    """As `add_list`, and note the rows that rise above a threshold; products are not below 0."""
     cdef int64_t p = term.place
     cdef uint32_t row
     cdef float before, after
@@ -104,6 +108,8 @@ cdef inline int64_t add_list_above(
             break
         before = scores[row]
         after = before + term.value * lists.values[p]
+        # No branch, since which rows pass cannot be foreseen: each is written, and n moves on if it
+        # did. Sums only grow, so a row passes once; n stays within the buffer on any file.
         scores[row], hits[n] = after, <int32_t>row
         n += (before <= threshold) & (after > threshold) & (n < BLOCK)
         p += 1
@@ -118,6 +124,8 @@ cdef inline int64_t take_list(
     """Note the rows that `add_list` has just seen with scores above a threshold; clear all."""
     cdef int64_t p
     cdef int32_t row
+    # `add_list` has checked that these rows are in the block. A row of several lists is noted by
+    # the first, for the sum is zero afterwards.
     for p in range(term.begin, term.place):
         row = <int32_t>(lists.rows[p] - first)
         if scores[row] > threshold:
@@ -147,6 +155,8 @@ cdef dispatched rows_within(
     cdef float[64] most
     for j in range(16):
         thresholds[j] = threshold
+    # Few rows are within: sixty-four are compared at once, and only steps with a hit are looked at
+    # bit by bit.
     for step in range(size // STEP):
         start = step * STEP
         some = 0
@@ -161,6 +171,7 @@ cdef dispatched rows_within(
                 hits[n] = <int32_t>(start + j) + lowest_bit(mask)
                 mask &= mask - 1
                 n += 1
+    # The rest of the last block, without a branch.
     for j in range(size - size % STEP, size):
         hits[n] = <int32_t>j
         n += scores[j] + factor * shares[j] > threshold
@@ -215,6 +226,8 @@ cdef int64_t take_rows(
     """Note all rows of a block that terms [m, n) may lift above a limit, and clear the block."""
     cdef int64_t h, n_hits = 0
     cdef const Term* term = scratch.terms + m
+    # With nothing left to add scores are complete. Else a row stays whose share times the length of
+    # the rest of the query may lift it to the limit, less what the sums of both may have lost.
     if m == n:
         rows_above(scratch.scores, size, nextafterf(limit, -INFINITY), scratch.hits, &n_hits)
     else:
@@ -236,6 +249,7 @@ cdef inline int64_t add_apart(
     cdef const Kind* kind = term.kind
     cdef float score, factor = <float>(term.bound / UNIT)
     cdef int64_t p = 0, high = kind.n_apart, middle
+    # The first of them in the block, by bisection: they ascend.
     while p < high:
         middle = (p + high) // 2
         if kind.apart[middle] < first:
@@ -263,6 +277,8 @@ cdef int64_t take_listed(
     cdef Term* terms = scratch.terms
     cdef const uint8_t* shares
     cdef float factor, threshold = max(0, nextafterf(limit, -INFINITY))
+    # `scan` comes here only if the rest of the terms lifts no row of a usual share from zero to the
+    # limit. So a row has to be in a list, above the threshold, or apart.
     if m < n:
         limit, factor = limit - <float>(ROUNDING * n), <float>(terms[m].bound / UNIT)
         threshold = limit - <float>(terms[m].bound * terms[m].kind.most)
@@ -277,6 +293,7 @@ cdef int64_t take_listed(
         add_terms(lists, first, size, scratch, m)
         rows_above(scratch.scores, size, threshold, scratch.hits, &n_hits)
     if m < n:
+        # The threshold was that of the largest usual share; each row has its own.
         n_hits = add_apart(&terms[m], first, size, scratch, threshold, limit, n_hits)
         shares = terms[m].kind.shares + first
         for h in range(n_hits):
@@ -287,6 +304,7 @@ cdef int64_t take_listed(
         for h in range(n_hits):
             scratch.found[h] = scratch.scores[scratch.hits[h]]
         n_left = n_hits
+    # Only rows that were touched are cleared: a block of few entries costs no pass over all.
     for c in range(m):
         for p in range(terms[c].begin, terms[c].place):
             scratch.scores[lists.rows[p] - first] = 0
@@ -297,16 +315,16 @@ cdef int64_t complete(
     const Term* terms, int64_t m, int64_t n, int64_t first, float limit, int32_t* hits,
     float* found, int64_t n_hits,
 ) noexcept nogil:
-    """Add what terms [m, n) give to the sums of some rows, one term after the other.
-
-    After each the rows stay that may still be above the limit; returns their number. Without a
-    branch: which rows stay cannot be foreseen, and columns are far apart in memory.
-    """
+    """Add what terms [m, n) give to some rows; returns how many may be above a limit."""
     cdef int64_t c, h, n_left
     cdef const uint8_t* shares
     cdef float value, least, factor, score
+    # Term by term, so that after each the rows leave that the rest cannot lift to the limit. Terms
+    # have falling bounds: most rows leave after the first ones. Without a branch, since which rows
+    # stay cannot be foreseen and columns are far apart in memory.
     for c in range(m, n):
         value, n_left = terms[c].value, 0
+        # After the last term the score is complete, and compared as it is: a factor of zero.
         least, factor, shares = limit, 0, terms[c].kind.shares + first
         if c + 1 < n:
             least, factor = limit - <float>(ROUNDING * n), <float>(terms[c + 1].bound / UNIT)
@@ -323,11 +341,7 @@ cdef void scan(
     Pointers lists, int32_t base, float floor, Scratch scratch, int64_t sure, int64_t n,
     int64_t first_column, bint positive, float* top, int32_t* ids, int64_t k,
 ) noexcept nogil:
-    """Offer all rows with a score above `floor` to the heap; terms from `sure` on can be looked up.
-
-    Rows come in their order, so that of equal scores the first stays; but inside a block that is
-    read by lists only, where equal scores are compared by number.
-    """
+    """Offer all rows above `floor` to the heap; terms from `sure` on can be looked up."""
     cdef int64_t block, first, size, h, n_hits, m, n_entries = 0
     cdef bint ordered, dense
     cdef int32_t row
@@ -341,6 +355,9 @@ cdef void scan(
         first = block * BLOCK
         size = min(<int64_t>BLOCK, lists.n_rows - first)
         limit = max(floor, top[0])
+        # Terms [0, m) are read, others looked up for the rows that are left: from where the usual
+        # row cannot reach the limit any more. A column, which is added to all rows, is looked up
+        # already when few rows can.
         m = sure
         while m < n and not terms[m].bound * terms[m].kind.most + ROUNDING * n < limit and (
             terms[m].column == NULL or not terms[m].bound * terms[m].kind.usual < limit
@@ -354,9 +371,12 @@ cdef void scan(
             add_terms(lists, first, size, scratch, m)
             n_hits = take_rows(first, size, scratch, m, n, limit)
         else:
+            # Rows come as they pass the threshold, not by number. Where scores are equal the
+            # smaller number stays: equal ones get as far as the heap, which compares both.
             n_hits = take_listed(lists, first, size, scratch, m, n, limit, positive)
             limit = max(floor, nextafterf(top[0], -INFINITY))
         n_hits = complete(terms, m, n, first, limit, scratch.hits, scratch.found, n_hits)
+        # In order, a row that equals the worst of the best comes after it, and stays out.
         for h in range(n_hits):
             row, score = base + <int32_t>(first + scratch.hits[h]), scratch.found[h]
             if score > limit and better(score, row, top[0], ids[0]):
@@ -364,14 +384,13 @@ cdef void scan(
 
 
 cdef int64_t sample(Pointers lists, Scratch scratch, int64_t n) noexcept nogil:
-    """Read some entries of the query's lists; returns the number of rows that have any.
-
-    Lists of rare features come first, by falling weight. The rows and what they have got lie in
-    ``hits`` and ``found``; what was read of a term ends at its ``stop``.
-    """
+    """Read some entries of the query's lists into `hits` and `found`; returns how many rows."""
     cdef int64_t c, block, first, size, h, room = SAMPLE, n_read = 0, n_hits = 0
     cdef bint is_long
     cdef Term* terms = scratch.terms
+    # Short lists first: rows that share a rare feature are the likeliest among the nearest. At most
+    # SAMPLE entries, hence as many rows, which is within the buffers. `stop` keeps how far a list
+    # was read, and open_terms sets it back.
     for is_long in range(2):
         for c in range(n):
             if terms[c].column == NULL and (terms[c].bits != NULL) == is_long:
@@ -397,6 +416,7 @@ cdef int64_t sample(Pointers lists, Scratch scratch, int64_t n) noexcept nogil:
 cdef int64_t least_bin(Scratch scratch, int64_t n_hits, int64_t k) noexcept nogil:
     """The highest bin that at least k of the found rows reach; minus one where there are fewer."""
     cdef int64_t h, place = BINS, n = 0
+    # A histogram instead of a selection: only a bound is needed, and bins are counted in one pass.
     memset(scratch.histogram, 0, (BINS + 1) * sizeof(int32_t))
     for h in range(n_hits):
         if scratch.found[h] >= 1:
@@ -412,20 +432,19 @@ cdef int64_t least_bin(Scratch scratch, int64_t n_hits, int64_t k) noexcept nogi
 
 
 cdef float floor_of(Pointers lists, Scratch scratch, int64_t n, int64_t k) noexcept nogil:
-    """A score that at least k rows exceed, where nothing is below zero; minus infinity for none.
-
-    From the rows of a few thousand entries the best are taken and completed by what can be looked
-    up: rows that share rare features with the query are among its nearest.
-    """
+    """A score that at least k rows exceed, where nothing is below zero; minus infinity for none."""
     cdef int64_t c, h, n_left = 0, n_hits = sample(lists, scratch, n)
     cdef int64_t least = least_bin(scratch, n_hits, k)
     cdef Term* terms = scratch.terms
     if least < 0:
         return -INFINITY
+    # A partial sum of what is not below zero is a lower bound. The rows of the best bins, at least
+    # k, are completed by what can be looked up, and the k-th of these bounds is the floor.
     for h in range(n_hits):
         scratch.hits[n_left], scratch.found[n_left] = scratch.hits[h], scratch.found[h]
         n_left += scratch.found[h] * BINS >= least
     for c in range(n):
+        # A list without bits cannot be looked up; one of which a part was read is in the sums.
         if terms[c].column == NULL and (
             terms[c].bits == NULL or terms[c].place > terms[c].values - lists.values
         ):
@@ -433,6 +452,7 @@ cdef float floor_of(Pointers lists, Scratch scratch, int64_t n, int64_t k) noexc
         for h in range(n_left):
             scratch.found[h] += terms[c].value * looked_up(&terms[c], scratch.hits[h])
     least = least_bin(scratch, n_left, k)
+    # Below the lower end of the bin by what sums in another order may differ.
     return <float>(<double>least / BINS * max(0, 1 - EDGE * (n + 1))) if least > 0 else -INFINITY
 
 
@@ -443,6 +463,7 @@ cdef void search(
     cdef int64_t sure = order_terms(scratch.terms, n, &lists), first_column = 0
     cdef float floor = -INFINITY
     cdef bint positive = not lists.signed and all_positive(scratch.terms, 0, n)
+    # From the first column on a pass over all rows of a block is due anyway.
     while first_column < n and scratch.terms[first_column].column == NULL:
         first_column += 1
     if positive and lists.kinds[0].shares != NULL:
@@ -491,6 +512,7 @@ def nearest(
     cdef int number
     cdef Pointers pointers
     cdef Rows queries
+    # Python allocates terms by WORDS, which nothing else ties to the size of a term.
     if sizeof(Term) > 8 * WORDS:
         raise ValueError("terms take more room than they are given")
     if n_queries == 0 or k == 0 or lists.n_rows == 0:
@@ -500,6 +522,7 @@ def nearest(
     with nogil, parallel(num_threads=n_threads):
         number = threadid()
         mine = scratch_of(&scores[number, 0], &counts[number, 0], &terms[number, 0, 0])
+        # Each query alone decides the order of its sums: any thread, the same bits.
         for i in prange(n_queries, schedule="dynamic", chunksize=CHUNK):
             search(
                 row_at(queries, i), pointers, base, mine, &top_scores[i, 0], &top_ids[i, 0], k
@@ -515,6 +538,8 @@ cdef int64_t match(
     Returns their number. ``places`` holds one more than the place of each row among them, and
     zeros for other rows.
     """
+    # Texts of labels have two to five words, and a sample meets few of them: no blocks, no bounds,
+    # a sum for each row met.
     cdef int64_t c, p, n_found = 0, n = open_terms(query, lists, terms)
     cdef int32_t row
     for c in range(n):
@@ -524,6 +549,8 @@ cdef int64_t match(
             row = lists.rows[p]
             if row < 0 or row >= lists.n_rows:
                 continue
+            # Room was counted from the lists themselves; a file in which a row stands twice in a
+            # list still fits, as it takes one place.
             if places[row] == 0:
                 if n_found == room:
                     continue
@@ -569,5 +596,6 @@ def matches(
                 row_at(queries, i), pointers, &ids[starts[i]], &scores[starts[i]],
                 starts[i + 1] - starts[i], &scratch[mine, 0], <Term*>&terms[mine, 0, 0],
             )
+            # Zeros for the next query, at the rows of this one only.
             for e in range(starts[i], starts[i] + counts[i]):
                 scratch[mine, ids[e]] = 0

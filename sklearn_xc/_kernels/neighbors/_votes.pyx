@@ -16,9 +16,11 @@ from libc.stdint cimport INT32_MAX, int32_t, int64_t
 
 from sklearn_xc._kernels.common._heap cimport better, sift, sort_heap
 
+# Queries differ in neighbours and labels, so threads take small chunks as they come.
 cdef enum:
     CHUNK = 16  # queries that a thread takes at a time
 
+# One query of `Found`: its neighbours, the labels whose texts are like it, and factors of labels.
 cdef struct Query:
     const int32_t* ids
     const float* similarities
@@ -59,6 +61,7 @@ cdef class Voters:
         const float[::1] weights, const double[::1] factors, int64_t n_neighbors, double power,
         double text_weight,
     ):
+        # Lengths are checked once; contents, which a mapped file may hold anything of, at each use.
         if grades.shape[0] not in (0, labels.shape[0]):
             raise ValueError("grades must be one for each label of a row")
         if weights.shape[0] not in (0, starts.shape[0] - 1):
@@ -105,6 +108,7 @@ cdef class Found:
             raise ValueError("texts and changes must be given for each query")
 
     cdef Query at(self, Py_ssize_t i) noexcept nogil:
+        # An empty memoryview has no element to take the address of.
         cdef Query query
         cdef int64_t first = self.text_starts[i]
         query.n = self.ids.shape[1]
@@ -122,6 +126,7 @@ cdef class Found:
 
 cdef inline double power_of(double s, double p) noexcept nogil:
     """s ** p; the powers that leave-one-out tries take no logarithm."""
+    # A trial computes it for some hundred thousand neighbours, about a hundred times in a fit.
     if p == 1:
         return s
     if p == 1.5:
@@ -141,6 +146,8 @@ cdef inline int64_t add(
     int32_t label, double vote, int64_t n_labels, double* sums, int32_t* touched, int64_t n
 ) noexcept nogil:
     """Add a vote, note the label if it is the first; returns the number of labels noted."""
+    # Not "vote <= 0": NaN, which a mapped file may hold, is no vote either. Votes are above zero,
+    # so that a sum of zero says that a label has none; n stays below n_labels.
     if label < 0 or label >= n_labels or not vote > 0:
         return n
     if sums[label] == 0:
@@ -163,6 +170,8 @@ cdef int64_t vote(
     cdef double power, best = 0
     cdef int32_t row
     total[0], total[1] = 0, 0
+    # Best neighbours first, entries in their order: the sum of a label does not depend on threads.
+    # A search may have found more neighbours than count, as leave-one-out has.
     for j in range(min(query.n, voters.n_neighbors)):
         row = query.ids[j]
         if row < 0 or row >= n_rows or not query.similarities[j] > 0:
@@ -170,6 +179,7 @@ cdef int64_t vote(
         power = power_of(query.similarities[j], voters.power)
         if voters.weights.shape[0]:
             power *= voters.weights[row]
+        # A neighbour without labels votes too: for none, which lowers all shares.
         total[0] += power
         first, last = voters.starts[row], voters.starts[row + 1]
         if first < 0 or last > voters.labels.shape[0]:
@@ -179,6 +189,8 @@ cdef int64_t vote(
                 voters.labels[e], power * voters.grades[e] if voters.grades.shape[0] else power,
                 n_labels, sums, touched, n_touched,
             )
+    # Each label has a text of its own, of which only the best could be the answer: texts enter the
+    # sum of all votes once, by the best of them.
     if voters.text_weight > 0:
         for e in range(query.n_texts):
             if query.text_similarities[e] > 0:
@@ -190,13 +202,16 @@ cdef int64_t vote(
                     query.text_labels[e], power, n_labels, sums, touched, n_touched
                 )
     total[0] += best
+    # f_l ** -q is of the label, not of the neighbour: one product a label that has votes.
     for e in range(n_touched):
         sums[touched[e]] *= voters.factors[touched[e]]
     for e in range(query.n_changed):
         if 0 <= query.changed_labels[e] < n_labels:
             sums[query.changed_labels[e]] *= query.changes[e]
     for e in range(n_touched):
-        if sums[touched[e]] == 0:  # underflow: zero means that a label has no votes
+        # Underflow of a high power: zero would mean that the label has no votes, and `select` would
+        # meet it a second time among the labels without.
+        if sums[touched[e]] == 0:
             sums[touched[e]] = DBL_MIN
         total[1] += sums[touched[e]]
     return n_touched
@@ -210,6 +225,7 @@ cdef void select(
     cdef int64_t i
     cdef int32_t label
     cdef float score
+    # The worst entry there is: what is left of it says that there are fewer than k labels.
     for i in range(k):
         top[i], labels[i] = -INFINITY, INT32_MAX
     for i in range(n_touched):
@@ -217,6 +233,8 @@ cdef void select(
         score = <float>sums[label] + base[label]
         if better(score, label, top[0], labels[0]):
             sift(top, labels, k, score, label)
+    # By falling base: the first that is no better than the worst of the best ends the search. With
+    # k labels in the heap that have votes it is the first label looked at.
     for i in range(n_ordered):
         label = order[i]
         if not better(base[label], label, top[0], labels[0]):
@@ -257,6 +275,7 @@ def topk(
                 &order[0] if order.shape[0] else NULL, order.shape[0], &scores[i, 0],
                 &labels[i, 0], k,
             )
+            # Only what was touched is cleared: a query costs its own labels, not all of them.
             for j in range(n):
                 sums[mine, touched[mine, j]] = 0
 
@@ -284,6 +303,7 @@ def scores_at(
         mine = threadid()
         for i in prange(n_queries, schedule="dynamic", chunksize=CHUNK):
             n = vote(voters, found.at(i), &sums[mine, 0], &touched[mine, 0], &totals[i, 0])
+            # A label without votes has a sum of zero, and its base.
             for j in range(starts[i], starts[i + 1]):
                 scores[j] = <float>sums[mine, places[j]] + base[places[j]]
             for j in range(n):

@@ -19,8 +19,10 @@ from sklearn_xc._kernels.common._common cimport dispatched
 cdef extern from *:
     int trailing_zeros "__builtin_ctzll"(unsigned long long x) noexcept nogil
 
+# Rows that go through a tree together: their masks are 512 bytes, and a column of theirs is eight
+# lines of cache.
 cdef enum:
-    GROUP = 64  # rows that go through a tree together
+    GROUP = 64
 
 
 cdef dispatched narrow(
@@ -29,6 +31,8 @@ cdef dispatched narrow(
     """Take the leaves on the left away from the rows that exceed a threshold."""
     cdef int64_t i
     cdef uint64_t all_leaves = ~(<uint64_t>0)
+    # A mask is chosen, not jumped to: the loop becomes instructions on several rows at once. NaN
+    # does not exceed and goes to the left.
     for i in range(n):
         possible[i] &= mask if x[i] > threshold else all_leaves
 
@@ -44,6 +48,8 @@ cdef void add_tree(
         possible[i] = ~(<uint64_t>0)
     for e in range(n_nodes):
         narrow(x + feature[e] * n_rows, threshold[e], mask[e], n, possible)
+    # Leaves are numbered from the left, so the lowest bit that is left is the leaf of a walk. Masks
+    # of a broken file may leave none, or a leaf that there is not.
     for i in range(n):
         leaf = trailing_zeros(possible[i]) if possible[i] else n_leaves
         if leaf < n_leaves:
@@ -71,6 +77,7 @@ def add_trees(
     cdef Py_ssize_t n_groups = (n_rows + GROUP - 1) // GROUP, n_trees = starts.shape[0] - 1
     cdef Py_ssize_t g, t, e, first, n_nodes = min(feature.shape[0], threshold.shape[0])
     n_nodes = min(n_nodes, mask.shape[0])
+    # All that loops rely on is checked here, once a call, as it may come from a file.
     if leaf_starts.shape[0] != n_trees + 1 or out.shape[0] != n_rows:
         raise ValueError("leaves of other trees, or sums of other rows")
     for t in range(n_trees):
@@ -81,11 +88,13 @@ def add_trees(
     for e in range(n_nodes):
         if not 0 <= feature[e] < n_features:
             raise ValueError("a tree looks at a feature that there is not")
+    # Trees of a single leaf have no nodes, and empty arrays no address.
     if n_rows == 0 or n_trees < 1 or n_nodes == 0:
         for t in range(n_trees):
             for e in range(n_rows):
                 out[e] += leaves[leaf_starts[t]]
         return
+    # A thread has groups of its own and takes the trees in their order: sums have the same bits.
     for g in prange(n_groups, schedule="static", num_threads=n_threads, nogil=True):
         first = g * GROUP
         for t in range(n_trees):
