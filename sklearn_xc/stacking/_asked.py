@@ -1,4 +1,4 @@
-"""Answers of a part to rows: its k best labels, and the scores of any labels by its own numbers."""
+"""Answers of a part to samples: its k best labels, and scores of any labels, in its own numbers."""
 
 from collections.abc import Callable
 from typing import Any
@@ -19,25 +19,17 @@ from ..utils._rows import Rows
 from ..utils._typing import MatrixLike
 from ..utils._unwrap import Inner
 
-WIDTH = 100  # labels that are asked of an estimator of others, which cannot be asked for some only
+WIDTH = 100  # labels of an estimator of others, which has no scores of some labels only
 
 
 def asked_of(inner: Inner, X: MatrixLike, n_threads: int) -> "Ours | Pair | Others":
-    """Return what a fitted part says of rows, by the way that suits it.
+    """Return the answers of a fitted part; ``rows(start, stop)`` gives those of some samples.
 
-    Parameters
-    ----------
-    inner : Inner
-        The estimator with ``predict_topk`` and what is before it.
-    X : whatever the part takes
-    n_threads : int
-
-    Returns
-    -------
-    asked : Ours, Pair or Others
-        With ``rows(start, stop)`` for a block of rows.
+    `inner` is the estimator with ``predict_topk``, and what is before it in a pipeline.
     """
     estimator, X = inner.estimator, inner.transform(X)
+    # Models of this package answer from their index, block by block, unless a subclass has a
+    # `_topk` of its own, which then decides. Two classes have two scores a sample: all are kept.
     if len(estimator.classes_) == 2:
         return Pair(estimator, X)
     if isinstance(estimator, TopKNeighborsClassifier):
@@ -48,7 +40,7 @@ def asked_of(inner: Inner, X: MatrixLike, n_threads: int) -> "Ours | Pair | Othe
 
 
 class Ours:
-    """Rows for an estimator of this package, which is read without its checks for each block."""
+    """Samples for an estimator of this package, which is read without its checks for each block."""
 
     def __init__(self, estimator: BaseEstimator, X: MatrixLike, n_threads: int) -> None:
         self._model, self._n_threads = estimator._model(), n_threads
@@ -59,6 +51,7 @@ class Ours:
     def rows(self, start: int, stop: int) -> "_OurBlock":
         """Return what is said of some rows."""
         block = self._rows.block(start, stop)
+        # The best labels and scores of pairs are two questions about the same neighbours.
         model = self._model.searched(block, self._n_threads) if self._near else self._model
         return _OurBlock(model, self._coef, block, self._n_threads)
 
@@ -101,7 +94,7 @@ class _Dense:
 
 
 class Pair:
-    """Rows for an estimator of two labels, whose scores are few."""
+    """Samples for an estimator of two labels, whose scores are few."""
 
     def __init__(self, estimator: BaseEstimator, X: MatrixLike) -> None:
         labels, scores = estimator.predict_topk(X, 2)
@@ -115,7 +108,7 @@ class Pair:
 
 
 class Others:
-    """Rows for an estimator of which only ``predict_topk`` is known."""
+    """Samples for an estimator of which only ``predict_topk`` is known."""
 
     def __init__(self, estimator: BaseEstimator, X: MatrixLike) -> None:
         self._estimator, self._X = estimator, X
@@ -139,6 +132,7 @@ class _OtherBlock:
             labels, scores = predict_topk(self._estimator, self._X, min(max(k, WIDTH), n_labels))
             scores = np.asarray(scores, dtype=np.float32)
             codes = codes_of(np.asarray(labels), np.asarray(self._estimator.classes_))
+            # Infinite scores of other libraries mean that nothing is known, as our lowest one does.
             self._found = codes, np.where(np.isfinite(scores), scores, np.float32(10 * NO_SCORE))
         return self._found
 
@@ -153,13 +147,12 @@ class _OtherBlock:
         return only.best_of_pairs(starts, codes.ravel(), scores.ravel(), k)
 
     def at(self, starts: np.ndarray, places: np.ndarray) -> np.ndarray:
-        """Return the scores of the labels `places[starts[i]:starts[i + 1]]` of each row i.
-
-        Labels that are not among the best have the lowest score of their row.
-        """
+        """Return the scores of the labels `places[starts[i]:starts[i + 1]]` of each row i."""
+        # A label beyond the best ones has at most the lowest score of these, which stands for it.
         codes, scores = self._widest(WIDTH)
         n_labels, n_rows = len(self._estimator.classes_), len(codes)
         row = np.repeat(np.arange(n_rows), np.diff(starts))
+        # Pairs as numbers, row * n_labels + label, so that one sorted search finds all.
         keys = (np.arange(n_rows)[:, None] * n_labels + codes).ravel()
         order = np.argsort(keys, kind="stable")
         place = np.minimum(np.searchsorted(keys[order], row * n_labels + places), len(keys) - 1)

@@ -1,4 +1,4 @@
-"""Likeness of a row to the mean row of each label."""
+"""Likeness of a sample to the mean sample of each label."""
 
 from numbers import Integral
 from typing import Self
@@ -13,13 +13,14 @@ from ..base._validation import validate_fit
 from ..utils._records import savable
 from ..utils._typing import LabelsLike, MatrixLike
 
+# Without a limit a label has as many entries as its samples have words, K times that in all.
 MOST_ENTRIES = 200  # of a label, the largest: what is beyond them is small
 DENSE_NUMBERS = 50_000_000  # centroids of dense rows at most
 
 
 @savable
 class LabelCentroids(BaseXCClassifier):
-    """Classifier by the inner product with the mean row of each label, of unit length.
+    """Classifier by the inner product with the mean sample of each label, of unit length.
 
     A part of :class:`TopKStackingClassifier`: it says little by itself and costs next to nothing.
 
@@ -44,7 +45,7 @@ class LabelCentroids(BaseXCClassifier):
         self.n_jobs = n_jobs
 
     def fit(self, X: MatrixLike, y: LabelsLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Sum up the rows of each label.
+        """Sum up the samples of each label.
 
         Parameters
         ----------
@@ -58,6 +59,7 @@ class LabelCentroids(BaseXCClassifier):
         """
         with self._all_or_nothing():
             rows, Y, weight = validate_fit(self, X, y, sample_weight)
+            # Of two classes one row of weights decides: the difference of the two sums.
             if self._encoding.kind == "binary":
                 codes = codes_of(Y)
                 signs = np.where(codes == 1, 1, -1).astype(np.float32)[:, None]
@@ -72,13 +74,9 @@ class LabelCentroids(BaseXCClassifier):
 
 
 def largest_entries(matrix: sparse.csr_array, most: int) -> sparse.csr_array:
-    """Return the largest entries of each row of CSR, with all rows at unit length.
-
-    Parameters
-    ----------
-    matrix : csr_array of float32
-    most : int
-    """
+    """Return the `most` largest entries of each row of CSR, with all rows at unit length."""
+    # One sort of all entries by row and falling magnitude, ties to the smaller column: the rank in
+    # the row decides.
     counts = np.diff(matrix.indptr)
     row = np.repeat(np.arange(matrix.shape[0]), counts)
     order = np.lexsort((matrix.indices, -np.abs(matrix.data), row))

@@ -48,7 +48,7 @@ from ._learn import Learnt, StackProblem, learn
 from ._loaded import check_facts, check_loaded
 from ._parts import StackPart, codes_of_part
 from ._predictions import StackPredictions
-from ._scorer import Stack, gathered
+from ._scorer import BLOCK, Stack, gathered
 
 
 @savable
@@ -115,8 +115,8 @@ class TopKStackingClassifier(
 
     See Also
     --------
-    TopKNeighborsClassifier : The part that knows of single rows, and texts.
-    TopKThresholdClassifier : Decides how many labels a row gets.
+    TopKNeighborsClassifier : The part that knows of single samples, and texts.
+    TopKThresholdClassifier : Decides how many labels a sample gets.
     sklearn.ensemble.StackingClassifier : For few classes: its second stage sees all scores.
 
     Notes
@@ -272,6 +272,9 @@ class TopKStackingClassifier(
 
     def _fit(self, data: PartData, texts: list[sparse.csr_array], seed: int) -> None:
         """Fit parts and second stage on data that were checked."""
+        # Parts must not have seen the samples that teach the second stage: their scores there would
+        # be those of samples learnt by heart. One split, so that each part is fitted once more, not
+        # five times.
         rng = np.random.RandomState(seed)
         hidden_share = self.hidden_labels if data.label_features is not None else 0.0
         held_out = hold_out(data.truth, data.weight, self.cv, hidden_share, data.one_a_row, rng)
@@ -298,9 +301,11 @@ class TopKStackingClassifier(
             self.k,
             effective_threads(self.n_jobs),
         )
+        # Parts that stay are fitted on all samples: frequencies, margins and sums of neighbours
+        # shift by the fifth that was held out, and features are made so as to shift little.
         problem, misses = self._problem(stack, data.rows(held_out.test), held_out.hidden)
         learnt = learn(problem, names, codes, self.final, seed)
-        self._set(learnt, names, misses)
+        self._set(learnt, misses)
         self._counted = stack.counted
         self._settle(data, parts, fitted, learnt, facts)
 
@@ -310,7 +315,7 @@ class TopKStackingClassifier(
         data: PartData,
         texts: list[sparse.csr_array],
     ) -> None:
-        """Refuse texts that nobody reads, and warn of weights that some parts do not take."""
+        """Refuse texts that nothing reads, and warn of weights that some parts do not take."""
         takes = any(has_fit_parameter(part, "label_features") for _, part in parts)
         if data.label_features is not None and not texts and not takes:
             raise ValueError(
@@ -330,11 +335,11 @@ class TopKStackingClassifier(
     def _problem(
         self, stack: Stack, test: PartData, hidden: np.ndarray
     ) -> tuple[StackProblem, float]:
-        """Return the pairs of held-out rows, and how often a label beyond them is true."""
+        """Return the pairs of held-out samples, and how often a label beyond them is true."""
         asked, words = stack.asked(test.X), stack.words(test.X)
         blocks, of_labels = [], []
-        for start in range(0, n_rows(test.X), 1024):
-            stop = min(n_rows(test.X), start + 1024)
+        for start in range(0, n_rows(test.X), BLOCK):
+            stop = min(n_rows(test.X), start + BLOCK)
             found = stack.candidates(asked, start, stop)
             block = None if words is None else words.block(start, stop)
             of_labels.append(
@@ -344,6 +349,7 @@ class TopKStackingClassifier(
         candidates = gathered(blocks)
         hits = hits_of(candidates.row, candidates.places, test.truth)
         n_true = np.diff(test.truth.indptr)
+        # Laplace's rule of succession: never zero, though no label beyond the candidates was true.
         beyond = len(n_true) * stack.n_labels - len(hits)
         misses = (test.truth.nnz - hits.sum() + 1) / (beyond + 2)
         problem = StackProblem(
@@ -357,7 +363,7 @@ class TopKStackingClassifier(
         )
         return problem, float(misses)
 
-    def _set(self, learnt: Learnt, names: list[str], misses: float) -> None:
+    def _set(self, learnt: Learnt, misses: float) -> None:
         """Take over what was learnt."""
         self._parts, self.final_, self._alone = learnt.parts, learnt.final, learnt.alone
         self.validation_scores_ = learnt.scores
@@ -371,7 +377,7 @@ class TopKStackingClassifier(
         learnt: Learnt,
         facts: LabelFacts,
     ) -> None:
-        """Fit the parts that stay on all rows, if asked for."""
+        """Fit the parts that stay on all samples, if `refit` says so."""
         estimators = []
         for i in learnt.chosen:
             name, estimator = fitted[i]

@@ -26,10 +26,10 @@ Reasons: TypeAlias = dict[str, dict[tuple[int, int], Explanation]]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StackExplanation(Explanation):
-    """Why a stack gives one label its log-odds on one row.
+    """Why a stack gives one label its log-odds on one sample.
 
     As an :class:`~sklearn_xc.inspection.Explanation`, whose features are the parts, with their
-    scores as values, and what the second stage knows of the label and the row beside them.
+    scores as values, and what else the second stage knows of the label and the sample.
 
     Parameters
     ----------
@@ -47,16 +47,9 @@ def explain_rows(
     k: int | None,
     feature_names: ArrayLike | None = None,
 ) -> Explanations:
-    """Return the explanations of some labels of each row, by falling log-odds.
+    """Return the explanations of some labels of each sample, by falling log-odds.
 
-    Parameters
-    ----------
-    model : TopKStackingClassifier
-    X : whatever the parts take
-    labels : as of `TopKStackingClassifier.explain`
-    k : int or None
-    feature_names : array-like of shape (n_features,), or None
-        Of X, for parts that explain by features and have no names of their own.
+    The names are of the columns of X, for parts that explain by features and have none themselves.
     """
     width = np.shape(X)[1] if np.ndim(X) == 2 else 0
     names = check_options(k, feature_names, width)
@@ -70,6 +63,8 @@ def explain_rows(
     ones = np.ones(len(asked), dtype=bool)
     pattern = sparse.csr_array((ones, asked, starts), shape=(n, n_labels))
     pattern.sort_indices()
+    # Candidates are only the labels to be explained. The best score of each part in the sample, on
+    # which features depend, is of any label nevertheless: features are those of a prediction.
     only = Restriction(n_labels, n, pattern)
     most = int(np.diff(starts).max(initial=1))
     reasons = _reasons(model, X, places, k, names)
@@ -99,7 +94,8 @@ def _explained(
     names = [part.name for part in model._parts]
     middles = [part.middle for part in model._parts]
     scores = found.scores[:, pair].astype(np.float64)
-    scores = np.where(scores > NO_SCORE, scores, middles)  # where a part knows nothing
+    # Where a part knows nothing, the second stage has read its middle.
+    scores = np.where(scores > NO_SCORE, scores, middles)
     score = float(log_odds[pair])
     if model.final_ is None:
         values, parts, intercept = scores, np.array([score - model._alone[1]]), model._alone[1]
@@ -112,12 +108,15 @@ def _explained(
             parts, intercept = np.zeros(len(names)), 0.0
         else:
             added, before = known
+            # Each part has three features, forms of one score: a reader gets their sum.
             of_parts = added[0, : 3 * len(model._parts)].reshape(-1, 3).sum(axis=1)
             parts = np.concatenate([of_parts, added[0, 3 * len(model._parts) :]])
             intercept = float(before[0])
     order = np.argsort(-np.abs(parts), kind="stable")
     order = order[parts[order] != 0]
     label = model.classes_[place : place + 1].tolist()[0]
+    # An explanation is made of values and weights. The forms are no linear functions of a score, so
+    # a weight is what makes the product the contribution.
     quotient = parts / np.where(values != 0, values, 1)
     rest = score - intercept - float(parts.sum())
     return StackExplanation(
@@ -143,13 +142,14 @@ def _reasons(
     k: int | None,
     names: np.ndarray | None,
 ) -> Reasons:
-    """Return for each part that explains: (row, place) -> its explanation."""
+    """Return for each part that explains: (sample, place) -> its explanation."""
     found = {}
     for part, (name, estimator) in zip(model._parts, model.estimators_, strict=True):
         try:
             inner = find_inner(estimator, "explain").estimator
         except TypeError:
             continue
+        # Behind a vectorizer the columns of X are not the features; such a part has its own names.
         named = {}
         if names is not None and inner is estimator and _by_features(inner):
             named = {"feature_names": names}

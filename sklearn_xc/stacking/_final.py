@@ -1,4 +1,4 @@
-"""Second stages: from the features of pairs of row and label to log-odds."""
+"""Second stages: from the features of pairs of sample and label to log-odds."""
 
 from typing import TypeAlias
 
@@ -11,20 +11,14 @@ from ._boosting import Trees, fit_trees
 
 Form: TypeAlias = str | BaseEstimator  # of a second stage: "linear", "boosting" or a classifier
 MOST_PAIRS = 150_000  # that teach a logistic regression: more change no digit that counts
-LARGEST = 30.0  # of log-odds
+LARGEST = 30.0  # of log-odds: float64 still tells the probability from 1
 
 
 @record(coef=is_array(np.float64), intercept=is_number, scales=is_array(np.float64, least=0))
 class Linear:
-    """Logistic regression on features.
+    """Logistic regression on features as they are.
 
-    Parameters
-    ----------
-    coef : ndarray of float64 (n_features,)
-        For the features as they are.
-    intercept : float
-    scales : ndarray of float64 (n_features,)
-        Standard deviations of the features, by which coefficients can be compared.
+    `scales` are their standard deviations, by which coefficients can be compared.
     """
 
     def __init__(self, coef: np.ndarray, intercept: float, scales: np.ndarray) -> None:
@@ -60,6 +54,9 @@ def fit_linear(
         some = np.sort(rng.permutation(len(features))[:MOST_PAIRS])
         features, hits = features[some], hits[some]
         weight = None if weight is None else weight[some]
+    # Standardised, so that C = 1 means the same for a score, a share and a number of samples; then
+    # coefficients go back to the features as they are, which saves a pass in each prediction. A
+    # feature that never changes gets none.
     mean, scales = features.mean(axis=0), features.std(axis=0)
     model = LogisticRegression(C=1.0, max_iter=1000)
     model.fit((features - mean) / np.where(scales > 0, scales, 1), hits, weight)
@@ -68,14 +65,7 @@ def fit_linear(
 
 
 class Given:
-    """A classifier of the user's, with ``predict_proba``.
-
-    Parameters
-    ----------
-    classifier : estimator
-        Fitted on two classes, wrong and right.
-    n_features : int
-    """
+    """A user's classifier with ``predict_proba``, fitted on two classes: wrong and right."""
 
     def __init__(self, classifier: BaseEstimator, n_features: int) -> None:
         self.classifier, self.n_features = classifier, n_features
@@ -86,6 +76,7 @@ class Given:
     def log_odds(self, features: np.ndarray, n_threads: int = 1) -> np.ndarray:
         """Return the log-odds of pairs, float64."""
         p = np.asarray(self.classifier.predict_proba(features))[:, -1].astype(np.float64)
+        # Trees and neighbours give probabilities of 0 and 1, whose log-odds are infinite.
         least = np.exp(-LARGEST)
         p = np.clip(p, least, 1 - least)
         return np.log(p) - np.log1p(-p)
@@ -118,16 +109,7 @@ def fit_given(
 def fit_final(
     final: Form, features: np.ndarray, hits: np.ndarray, weight: np.ndarray | None, seed: int
 ) -> Linear | Trees | Given:
-    """Return a second stage.
-
-    Parameters
-    ----------
-    final : {"linear", "boosting"} or estimator
-    features : ndarray of float64 (n_pairs, n_features)
-    hits : ndarray of bool (n_pairs,)
-    weight : ndarray (n_pairs,), or None
-    seed : int
-    """
+    """Return a second stage: "linear", "boosting", or a copy of a classifier."""
     rng = np.random.RandomState(seed)
     if isinstance(final, str):
         fit = fit_linear if final == "linear" else fit_trees

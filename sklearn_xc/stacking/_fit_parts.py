@@ -1,4 +1,4 @@
-"""Parts of a stack, fitted: which by default, on which rows, with which arguments."""
+"""Parts of a stack, fitted: which by default, on which samples, with which arguments."""
 
 from typing import Any, NamedTuple
 
@@ -19,7 +19,8 @@ from ._centroids import DENSE_NUMBERS, LabelCentroids
 from ._held_out import without_labels
 
 TEXTS = "texts"  # the default part that reads nothing but texts of labels
-MOST_WEIGHTS = 50_000_000  # dense weights of one class a row, at most
+MOST_WEIGHTS = 50_000_000  # dense weights for one class a sample, at most
+# Power 1 leaves the similarity as it is, of which the second stage makes forms of its own.
 ONLY_TEXTS: dict[str, Any] = {
     "n_neighbors": 1,
     "power": 1.0,
@@ -29,18 +30,9 @@ ONLY_TEXTS: dict[str, Any] = {
 
 
 class PartData(NamedTuple):
-    """Data that the parts are fitted on.
+    """Data that the parts are fitted on; `truth` is the pattern of true labels.
 
-    Attributes
-    ----------
-    X : whatever the parts take
-    y : ndarray (n_rows,), or csr_array (n_rows, n_labels)
-    truth : csr_array of bool (n_rows, n_labels)
-        Pattern of the true labels.
-    weight : ndarray (n_rows,), or None
-    label_features : matrix, list of matrices, or None
-        Row k is of ``classes[k]``.
-    classes : ndarray (n_labels,)
+    Row k of `label_features`, or of each of several matrices, is of ``classes[k]``.
     """
 
     X: MatrixLike
@@ -52,11 +44,12 @@ class PartData(NamedTuple):
 
     @property
     def one_a_row(self) -> bool:
-        """Whether a row has one class."""
+        """Whether a sample has one class."""
         return not sparse.issparse(self.y)
 
     def rows(self, rows: np.ndarray, hidden: np.ndarray | None = None) -> "PartData":
-        """Return some rows, without the entries of hidden labels of an indicator."""
+        """Return some samples, without the entries of hidden labels of an indicator."""
+        # Samples of one class that is hidden are not among these: `hold_out` has left them out.
         y, truth = self.y[rows], self.truth[rows]
         if hidden is not None and hidden.any() and not self.one_a_row:
             y, truth = without_labels(y, hidden), without_labels(truth, hidden)
@@ -67,6 +60,8 @@ class PartData(NamedTuple):
 def default_parts(data: PartData, n_jobs: int | None, seed: int) -> list[tuple[str, BaseEstimator]]:
     """Return the parts that stand for ``estimators=None``."""
     common: dict[str, Any] = {"n_jobs": n_jobs, "random_state": seed}
+    # nDCG@5 of library titles, added to one-vs-rest: neighbours 0.8 points, centroids 0.9 more,
+    # texts 3.2 more. Centroids never win alone and cost a product.
     parts = [
         ("one_vs_rest", PPDSparseClassifier(**common)),
         ("neighbors", TopKNeighborsClassifier(**common)),
@@ -82,15 +77,7 @@ def default_parts(data: PartData, n_jobs: int | None, seed: int) -> list[tuple[s
 
 
 def fit_part(estimator: BaseEstimator, data: PartData, texts_alone: bool) -> BaseEstimator:
-    """Return a fitted copy of a part.
-
-    Parameters
-    ----------
-    estimator : estimator
-    data : PartData
-    texts_alone : bool
-        Whether it is fitted on the texts of labels, without rows.
-    """
+    """Return a fitted copy of a part, with `texts_alone` on the texts of labels without samples."""
     estimator = clone(estimator)
     if texts_alone:
         named = {"classes": data.classes} if data.one_a_row else {}
@@ -101,6 +88,7 @@ def fit_part(estimator: BaseEstimator, data: PartData, texts_alone: bool) -> Bas
     if data.label_features is not None and has_fit_parameter(estimator, "label_features"):
         params["label_features"] = data.label_features
     if data.one_a_row and has_fit_parameter(estimator, "classes"):
+        # A part that is not told of a class cannot name it. Where every class has samples y tells.
         there = np.bincount(data.truth.indices, minlength=len(data.classes)) > 0
         if "label_features" in params or not there.all():
             params["classes"] = data.classes
@@ -108,10 +96,9 @@ def fit_part(estimator: BaseEstimator, data: PartData, texts_alone: bool) -> Bas
 
 
 def with_settings_of(estimator: BaseEstimator, fitted: BaseEstimator) -> BaseEstimator:
-    """Return the estimator with the settings that a first fit has found for nearest rows.
-
-    Scores of another sum would be other features than those that the second stage has learnt.
-    """
+    """Return the estimator with the settings that a first fit has chosen for nearest neighbours."""
+    # On all samples leave-one-out may choose other powers. Their sums would be other features than
+    # those that the second stage has learnt; and the search would cost its seconds twice.
     inner, found = estimator, fitted
     while isinstance(inner, Pipeline):
         inner, found = inner.steps[-1][1], found.steps[-1][1]
@@ -129,7 +116,7 @@ def with_settings_of(estimator: BaseEstimator, fitted: BaseEstimator) -> BaseEst
 
 
 def require_same_rows(X: MatrixLike, y: np.ndarray | sparse.csr_array) -> None:
-    """Refuse X and y of different numbers of rows."""
+    """Refuse X and y of different numbers of samples."""
     if n_rows(X) != y.shape[0]:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: [{n_rows(X)}, "

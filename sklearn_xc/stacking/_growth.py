@@ -31,14 +31,9 @@ class GrownStack(NamedTuple):
 
 
 def grown(stack: BaseEstimator, label_features: MatrixLike, names: ArrayLike | None) -> GrownStack:
-    """Return what a stack with more labels consists of.
-
-    Parameters
-    ----------
-    stack : TopKStackingClassifier
-    label_features : matrix, or sequence of matrices (n_new, n_features)
-    names : array-like of shape (n_new,), or None
-    """
+    """Return the records of a stack with more labels; the stack stays as it is."""
+    # The second stage needs nothing new: its features of a label are scores, the number of samples,
+    # here none, and the text. It has met labels without samples, which were hidden in its fit.
     able = [isinstance(estimator, TopKNeighborsClassifier) for _, estimator in stack.estimators_]
     if not any(able):
         raise ValueError(
@@ -56,6 +51,7 @@ def grown(stack: BaseEstimator, label_features: MatrixLike, names: ArrayLike | N
     parts, estimators = [], []
     for part, (name, estimator), takes in zip(stack._parts, stack.estimators_, able, strict=True):
         if takes:
+            # A part that numbers its labels counts on; of others the new labels have names.
             numbered = estimator._encoding.kind == "multilabel" and np.array_equal(
                 estimator.classes_, np.arange(len(estimator.classes_))
             )
@@ -66,6 +62,7 @@ def grown(stack: BaseEstimator, label_features: MatrixLike, names: ArrayLike | N
             if part.codes is not None:
                 codes = codes_of_part(name, estimator, labels.classes)
         else:
+            # Its labels stay; those of the stack may have moved among sorted ones.
             codes = places if part.codes is None else places[part.codes]
         estimators.append((name, estimator))
         parts.append(part.with_codes(None if codes is None else codes.astype(np.int32)))
@@ -77,6 +74,8 @@ def grown(stack: BaseEstimator, label_features: MatrixLike, names: ArrayLike | N
 
 def _copied(estimator: BaseEstimator) -> BaseEstimator:
     """Return a copy that can be changed; what never changes is shared."""
+    # A shallow one: add_labels puts new records in place of old ones. If a later part fails, the
+    # stack still has the old estimators.
     other = object.__new__(type(estimator))
     estimator._read_all()
     vars(other).update(vars(estimator))
@@ -86,7 +85,7 @@ def _copied(estimator: BaseEstimator) -> BaseEstimator:
 def _labels_after(
     labels: Labels, n_new: int, names: ArrayLike | None
 ) -> tuple[Labels, np.ndarray, np.ndarray]:
-    """Return the labels after growth, the places of those of before, and of the new ones."""
+    """Return the labels after growth, the places of the previous ones, and of the new ones."""
     known = labels.classes
     names = None if names is None else np.asarray(names)
     if names is not None:
@@ -104,7 +103,7 @@ def _labels_after(
         new = np.arange(len(known), len(known) + n_new)
     else:
         if names is None:
-            raise ValueError("names must be given: fit's y held one class a row")
+            raise ValueError("names must be given: fit's y held one class a sample")
         classes, places = merge_labels(known, names)
         encoding, new = encoding_of(classes), np.searchsorted(classes, names)
     return replace(labels, encoding=encoding, classes=encoding.classes_), places, new
@@ -123,6 +122,8 @@ def _more_texts(
     n_lines = len(new)
     matrix = sparse.csr_array(rows.as_sparse().matrix())
     texts = [sparse.csr_array(matrix[i : i + n_lines]) for i in range(0, len(line_of), n_lines)]
+    # Known texts, then new ones, as one matrix; its rows go to the places of their labels. A label
+    # that has fewer texts than another has an empty row.
     order = np.argsort(np.concatenate([places, new]), kind="stable")
     found = []
     for i in range(max(len(shares), len(texts))):

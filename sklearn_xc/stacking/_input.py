@@ -35,15 +35,9 @@ def read_data(
     label_features: MatrixLike | None,
     classes: ArrayLike | None,
 ) -> tuple[Labels, PartData, list[sparse.csr_array]]:
-    """Check parameters, y and what is beside it.
+    """Check parameters and arguments of fit; return labels, data of the parts, and texts.
 
-    Returns
-    -------
-    labels : Labels
-        Without the truth.
-    data : PartData
-    texts : list of csr_array
-        For `LabelFacts`: empty where texts are no sparse matrices in the columns of X.
+    Texts are for `LabelFacts`: none where they are no sparse matrices in the columns of X.
     """
     check_parameters(stack)
     require_estimators(stack.estimators)
@@ -78,6 +72,7 @@ def require_estimators(estimators: Sequence | None) -> None:
             "estimators must be a list of pairs (name, estimator), at least one, or None for the "
             f"default parts; got {estimators!r:.200}"
         )
+    # Names are prefixes of parameters, name__parameter, and keys of scores, next to "stack".
     names = [name for name, _ in estimators]
     for name in names:
         if not isinstance(name, str) or not name or "__" in name or name == "stack":
@@ -101,7 +96,7 @@ def _labels(y: LabelsLike, classes: ArrayLike | None) -> tuple[Labels, np.ndarra
     plain = plain_labels(y)
     plain = plain if sparse.issparse(plain) else np.asarray(plain)
     if sparse.issparse(plain) or (plain.ndim == 2 and plain.shape[1] > 1):
-        raise ValueError("classes is for y of one class a row; y is an indicator")
+        raise ValueError("classes is for y of one class a sample; y is an indicator")
     named = read_classes(classes)
     found = sorted_classes(named)
     codes = codes_in(column_or_1d(plain), {c: i for i, c in enumerate(found.tolist())})
@@ -110,12 +105,14 @@ def _labels(y: LabelsLike, classes: ArrayLike | None) -> tuple[Labels, np.ndarra
         raise ValueError(f"y holds {unknown!r}, which is not in classes")
     encoding = encoding_of(found)
     encoding = LabelEncoding(encoding.kind, encoding.classes_, encoding.dtype)
+    # Encodings are sorted; label_features come in the order of `classes`.
     order = np.argsort(np.searchsorted(found, named))
     return Labels(encoding, found, one_per_row(codes, len(found) + 1)), order
 
 
 def _values(y: LabelsLike) -> sparse.csr_array:
     """Return an indicator as parts take it, grades too."""
+    # Grades stay only where there are any: floats of whole numbers are memberships.
     plain = y if sparse.issparse(y) else np.asarray(plain_labels(y))
     if plain.dtype.kind == "f" and ((plain.data if sparse.issparse(plain) else plain) % 1).any():
         return sparse.csr_array(encode_indicator(plain, None, KEPT)[1])
@@ -126,6 +123,7 @@ def _in_order(
     label_features: Any, n_labels: int, order: np.ndarray | None, classes: ArrayLike | None
 ) -> Any:
     """Return label_features in the order of the sorted classes."""
+    # A list of matrices is several texts a label; a list of lists of numbers is one matrix.
     several = isinstance(label_features, (list, tuple)) and all(
         sparse.issparse(part) or getattr(part, "ndim", 0) == 2 for part in label_features
     )
@@ -159,6 +157,7 @@ def _texts(label_features: MatrixLike | None, X: MatrixLike) -> list[sparse.csr_
                 f"label_features has {part.shape[1]} columns, but X has {X.shape[1]} features: "
                 "texts of labels are rows in the columns of X"
             )
+        # Without signs only: shares of a sum that may be zero, or below, mean nothing.
         if not sparse.issparse(part) or (len(part.data) and part.data.min() < 0):
             return []
     texts = []

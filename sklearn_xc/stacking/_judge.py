@@ -1,4 +1,4 @@
-"""How good an order of candidates is: nDCG@5 on rows."""
+"""Quality of an order of candidates: nDCG@5 on samples."""
 
 import numpy as np
 from scipy import sparse
@@ -10,13 +10,7 @@ TOP = 5
 
 
 def hits_of(row: np.ndarray, places: np.ndarray, truth: sparse.csr_array) -> np.ndarray:
-    """Return whether the label of each pair is true, ndarray of bool.
-
-    Parameters
-    ----------
-    row, places : ndarray of int (n_pairs,)
-    truth : csr_array (n_rows, n_labels)
-    """
+    """Return whether the label of each pair is true."""
     of = np.repeat(np.arange(truth.shape[0], dtype=np.int64), np.diff(truth.indptr))
     return np.isin(row * truth.shape[1] + places, of * truth.shape[1] + truth.indices)
 
@@ -26,13 +20,8 @@ def gains(
 ) -> np.ndarray:
     """Return the nDCG@5 of each row with a label, NaN of others.
 
-    Parameters
-    ----------
-    starts : ndarray of int (n_rows + 1,)
-    values : ndarray (n_pairs,)
-        By which the pairs of a row are ordered, ties to the first.
-    hits : ndarray of bool (n_pairs,)
-    n_true : ndarray of int (n_rows,)
+    Values order the pairs of a row, ties to the first. True labels that are no candidates count in
+    `n_true`.
     """
     best, _ = best_of_each(starts, np.arange(len(values)), values, TOP)
     found = (best >= 0) & hits[np.maximum(best, 0)] if len(hits) else best >= 0

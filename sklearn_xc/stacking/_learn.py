@@ -11,26 +11,26 @@ from ._final import Form, Given, Linear, fit_final
 from ._judge import gains, mean_gain
 from ._parts import StackPart
 
-FEW_ROWS = 1500  # below which boosted trees have too little to learn from
+# Trees learn from 1,900 held-out samples what regression does not (nDCG@5 27.5 against 26.5,
+# library titles), from 470 less (26.0 against 26.3).
+FEW_ROWS = 1500
 LEAST_GAIN = 5e-4  # of nDCG@5, for which a part is asked
 BEHIND = 2e-3  # of nDCG@5 without the labels that were hidden, for being ahead with them
 MOST_JUDGED = 1000  # rows that teach the judges of parts: each is asked several times
 
 
 class StackProblem(NamedTuple):
-    """Pairs of held-out rows and candidates.
+    """Pairs of held-out samples and candidates.
 
     Attributes
     ----------
     candidates : Candidates
-    hits : ndarray of bool (n_pairs,)
-    n_true : ndarray of int (n_rows,)
-    hidden : ndarray of bool (n_pairs,)
-        Pairs of labels that were hidden from the parts.
-    n_hidden : ndarray of int (n_rows,)
-        True labels of each row that were hidden.
-    weight : ndarray (n_rows,), or None
-    of_labels : ndarray of float64 (n_pairs, n_label_features)
+    hits : (n_pairs,), whether the label is true
+    n_true : (n_rows,), true labels of each sample, candidates or not
+    hidden : (n_pairs,), whether the label was hidden from the parts
+    n_hidden : (n_rows,), true labels of each sample that were hidden
+    weight : (n_rows,), or None
+    of_labels : (n_pairs, n_label_features)
     """
 
     candidates: Candidates
@@ -43,20 +43,10 @@ class StackProblem(NamedTuple):
 
 
 class Learnt(NamedTuple):
-    """The second stage and what it is made of.
+    """The second stage, and the parts that stay, by number and with their scales.
 
-    Attributes
-    ----------
-    chosen : list of int
-        Parts that stay.
-    parts : list of Part
-        These, with their scales.
-    final : Linear, Trees, Given or None
-        None where the only part answers by itself.
-    alone : tuple of float, or None
-        Slope and intercept of the log-odds of a part by itself.
-    scores : dict
-        Name -> nDCG@5 on rows that did not teach what is judged.
+    Where one part answers by itself `final` is None and `alone` slope and intercept of its
+    log-odds. `scores` are name -> nDCG@5 on samples that did not teach what is judged.
     """
 
     chosen: list[int]
@@ -67,14 +57,7 @@ class Learnt(NamedTuple):
 
 
 class Judge:
-    """Teaches second stages on some of the held-out rows and looks at the others.
-
-    Parameters
-    ----------
-    problem : StackProblem
-    parts : list of Part
-    seed : int
-    """
+    """Second stages, taught by some of the held-out samples and judged by the others."""
 
     def __init__(self, problem: StackProblem, parts: list[StackPart], seed: int) -> None:
         self.problem, self.parts, self.seed = problem, parts, seed
@@ -86,6 +69,7 @@ class Judge:
         ]
         n_rows = len(problem.n_true)
         side = np.random.RandomState(seed).permutation(n_rows) % 2
+        # Two halves, each judged by the other; one half is enough where samples are many.
         self.folds = [(side == 0, side == 1), (side == 1, side == 0)]
         if n_rows >= 2 * FEW_ROWS:
             self.folds = self.folds[:1]
@@ -109,11 +93,12 @@ class Judge:
         return fit_final(final, self.matrix(chosen, pairs), hits, weight, self.seed)
 
     def value_of(self, values: np.ndarray, with_hidden: bool = False) -> float:
-        """Return the nDCG@5 of an order of the candidates, on the rows that are judged.
+        """Return the nDCG@5 of an order of the candidates, on the samples that are judged.
 
-        Labels that were hidden on purpose are left out, unless asked for: parts look worse by them
-        than they are.
+        Labels that were hidden are left out, unless `with_hidden`.
         """
+        # Parts lack hidden labels by our doing: they would look worse than they are, and the stack
+        # better, which reads texts.
         problem, pairs, rows = self.problem, self._looked_at, self.judged
         values, hits, n_true = values[pairs], problem.hits[pairs], problem.n_true[rows]
         if not with_hidden:
@@ -125,21 +110,20 @@ class Judge:
         return mean_gain(gain, np.arange(len(rows)), weight)
 
     def is_ahead(self, order: np.ndarray, part: np.ndarray) -> bool:
-        """Return whether an order is better than the scores of a part.
-
-        Where labels were hidden it may be behind by a little on the others, if it is ahead on all.
-        """
+        """Return whether an order is better than the scores of a part."""
+        # Where labels were hidden it may be behind by a little on the others, if it is ahead on
+        # all: room that labels without samples take at the top is not lost.
         value, alone = self.value_of(order), self.value_of(part)
         if value > alone or not self.problem.hidden.any():
             return value > alone
         return value > alone - BEHIND and self.value_of(order, True) > self.value_of(part, True)
 
     def value(self, final: Form, chosen: list[int]) -> float:
-        """Return the nDCG@5 of a logistic regression on rows that did not teach it."""
+        """Return the nDCG@5 of a second stage on samples that did not teach it."""
         return self.value_of(self.order(final, chosen, MOST_JUDGED), True)
 
     def order(self, final: Form, chosen: list[int], most_rows: int | None = None) -> np.ndarray:
-        """Return the log-odds of a second stage on rows that did not teach it."""
+        """Return the log-odds of a second stage on samples that did not teach it."""
         values = np.zeros(len(self.row))
         for train, test in self.folds:
             if most_rows is not None:
@@ -156,16 +140,9 @@ class Judge:
 def learn(
     problem: StackProblem, names: list[str], codes: list[np.ndarray | None], final: Form, seed: int
 ) -> Learnt:
-    """Return the second stage that pairs of held-out rows teach.
+    """Return the second stage that pairs of held-out samples teach.
 
-    Parameters
-    ----------
-    problem : StackProblem
-    names : list of str
-    codes : list of ndarray or None
-        As of `Part`.
-    final : {"auto", "linear", "boosting"} or estimator
-    seed : int
+    `names` and `codes` are of all parts, as of `StackPart`.
     """
     candidates = problem.candidates
     parts = [
@@ -189,12 +166,16 @@ def learn(
     values = [judge.value_of(order) for order in orders]
     kind = kinds[int(np.argmax(values))]
     order, value = orders[int(np.argmax(values))], max(values)
-    if len(chosen) < len(names):  # two parts that say the same may both have looked idle
+    # Parts leave one after the other: of two that say the same both may have looked idle, judged by
+    # a regression, where trees need them.
+    if len(chosen) < len(names):
         whole = list(range(len(names)))
         order_of_all = judge.order(kind, whole)
         if judge.value_of(order_of_all) > value + LEAST_GAIN:
             chosen, order, value = whole, order_of_all, judge.value_of(order_of_all)
     scores["stack"] = value
+    # No blend is ahead everywhere: a softmax over the same features lost 0.9 and 1.3 points of P@1
+    # on two sets of twelve. Then the best part answers alone.
     if len(names) > 1 and not judge.is_ahead(order, candidates.scores[best]):
         return _alone(judge, best, scores)
     stage = judge.fit(kind, chosen)
@@ -206,6 +187,8 @@ def _without_idle_parts(judge: Judge, alone: list[float]) -> list[int]:
     chosen = list(range(len(alone)))
     if len(chosen) < 2:
         return chosen
+    # A part without which as much is right costs time in each prediction, as texts on delicious.
+    # The weakest by itself is tried first. A regression judges: trees take 3 to 30 s.
     value = judge.value("linear", chosen)
     for i in sorted(chosen, key=lambda i: alone[i]):
         rest = [j for j in chosen if j != i]
@@ -228,6 +211,7 @@ def _alone(judge: Judge, best: int, scores: dict[str, float]) -> Learnt:
         stage = fit_final(
             "linear", z, hits, None if weight is None else weight[judge.row], judge.seed
         )
+        # Above zero: the order of labels stays that of the part.
         slope, intercept = max(float(stage.coef[0]), 1e-3), stage.intercept
     return Learnt([best], [part], None, (slope, intercept), scores)
 

@@ -16,10 +16,7 @@ NEEDED = "estimators_", "_parts", "_labels", "final_", "_alone", "_counted", "_m
 def check_loaded(stack: BaseEstimator) -> None:
     """Raise ValueError if what a file holds of a stack does not fit together.
 
-    Parameters
-    ----------
-    stack : TopKStackingClassifier
-        Without ``_facts`` where these are still in a mapped file.
+    ``_facts`` are missing where they are still in a mapped file; `check_facts` sees them later.
     """
     missing = [name for name in NEEDED if name not in vars(stack)]
     if missing:
@@ -34,6 +31,7 @@ def check_loaded(stack: BaseEstimator) -> None:
     for part, (name, estimator) in zip(parts, estimators, strict=True):
         if not isinstance(part, StackPart) or part.name != name or not predicts_topk(estimator):
             raise ValueError("a part of another kind, or of another name")
+        # Codes are indices into arrays of the stack: each is compared with its number of labels.
         n_own = np.shape(getattr(find_inner(estimator, "predict_topk").estimator, "classes_", ()))
         codes = part.codes
         if n_own != ((n_labels,) if codes is None else codes.shape):
@@ -55,6 +53,7 @@ def check_facts(stack: BaseEstimator, facts: LabelFacts) -> None:
     n_labels = len(stack._labels.classes)
     if len(facts.frequencies) != n_labels:
         raise ValueError(f"frequencies of another number than {n_labels} labels")
+    # Trees and coefficients go by places: a feature more or less would shift all that follow.
     n_features = sum(len(FORMS[part.kind]) for part in stack._parts)
     n_features += len(facts.names(stack._counted))
     if stack.final_ is not None and stack.final_.n_features != n_features:

@@ -33,17 +33,14 @@ UNKNOWN = np.float32(10 * NO_SCORE)  # of a label that a part does not know
     scale=is_not_negative,
 )
 class StackPart:
-    """How a part's labels and scores are read.
+    """Reading of a part's labels and scores.
 
     Parameters
     ----------
-    name : str
-    codes : ndarray of int32 (n_part_labels,), or None
-        The stack's number of each label; None where they are the same.
-    kind : {"margin", "votes"}
-        Whether scores have both signs, or are sums of what speaks for a label.
-    middle, scale : float
-        What a score is where nothing is known, and how large scores are.
+    name : key of the part
+    codes : the stack's number of each label; None where they are the same
+    kind : "margin", scores of both signs, or "votes", sums of what speaks for a label
+    middle, scale : the score where nothing is known, and how large scores are
     """
 
     def __init__(
@@ -65,13 +62,11 @@ class StackPart:
 def codes_of_part(name: str, estimator: BaseEstimator, classes: np.ndarray) -> np.ndarray | None:
     """Return the stack's number of each label of a fitted part; None where they are the same.
 
-    Raises
-    ------
-    ValueError
-        If the part has a label that the stack does not know.
+    ValueError if the part has a label that the stack does not know.
     """
     own = np.asarray(find_inner(estimator, "predict_topk").estimator.classes_)
     if own.shape == classes.shape:
+        # A part that got an indicator without names numbers its columns as the stack does.
         numbered = own.dtype.kind in "iu" and np.array_equal(own, np.arange(len(own)))
         if numbered or np.array_equal(own, classes):
             return None
@@ -86,14 +81,10 @@ def codes_of_part(name: str, estimator: BaseEstimator, classes: np.ndarray) -> n
 
 
 class PartRows(NamedTuple):
-    """Rows as one part sees them, in the stack's numbers.
+    """Samples as one part sees them, in the stack's numbers.
 
-    Attributes
-    ----------
-    asked : object
-        As of `asked_of`, or a block of it.
-    codes, own : ndarray of int, or None
-        The stack's number of each label of the part, and back, -1 for labels it does not know.
+    `asked` is a result of `asked_of`, or a block of it; `codes` and `own` the stack's number of
+    each label of the part, and back, -1 for labels it does not know; None where they are the same.
     """
 
     asked: Any
@@ -104,7 +95,7 @@ class PartRows(NamedTuple):
     def of(
         cls, part: StackPart, estimator: BaseEstimator, X: MatrixLike, n_labels: int, n_threads: int
     ) -> "PartRows":
-        """Return all rows as a part sees them."""
+        """Return all samples as a part sees them."""
         check_is_fitted(estimator)
         asked = asked_of(find_inner(estimator, "predict_topk"), X, n_threads)
         if part.codes is None:
@@ -129,6 +120,7 @@ class PartRows(NamedTuple):
         """Return the scores of pairs, float32; `UNKNOWN` where the part does not know a label."""
         if self.own is None:
             return self.asked.at(starts, places)
+        # Only pairs that the part knows are asked for; the others keep their places among all.
         own = self.own[places]
         known = own >= 0
         row = np.repeat(np.arange(len(starts) - 1), np.diff(starts))

@@ -75,12 +75,12 @@ class StackPredictions(WarnsIfNearlyEmpty, PredictsTopK):
         exclude: LabelsLike = None,
         label_weight: ArrayLike | None = None,
     ) -> Callable[[MatrixLike], tuple[np.ndarray, np.ndarray]]:
-        """Return an object that answers for single rows, by the model as it is now.
+        """Return an object that answers for single samples, by the model as it is now.
 
         Parameters
         ----------
         k, labels, exclude, label_weight : object, default=None
-            As of :meth:`predict_topk`, for all rows.
+            As of :meth:`predict_topk`, for all samples.
 
         Returns
         -------
@@ -109,14 +109,15 @@ class StackPredictions(WarnsIfNearlyEmpty, PredictsTopK):
         Warns
         -----
         UserWarning
-            Once for each fit, if nine in ten of a hundred rows or more get no label, while rows
-            of fit had some: put :class:`TopKThresholdClassifier` around this one.
+            Once for each fit, if nine in ten of a hundred samples or more get no label, while
+            samples of fit had some: put :class:`TopKThresholdClassifier` around this one.
         """
         check_is_fitted(self)
         now, X = as_it_is(self), in_rows_of(X)
         if now._labels.kind != "multilabel":
             best, _ = now._topk(X, 1)
             return now.classes_[best.ravel()]
+        # Labels beyond the candidates were seldom true, and have a probability far below one half.
         rows, places = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         for part, found, _, log_odds in now._stack().blocks(X):
             there = log_odds > 0
@@ -155,6 +156,8 @@ class StackPredictions(WarnsIfNearlyEmpty, PredictsTopK):
             return np.concatenate([_balance(part) for part in log_p]).astype(np.float32)
         out = _empty(now, X, np.float32, "decision_function")
         for part, found, _, log_odds in now._stack().blocks(X):
+            # log-odds of the labels beyond the candidates, log(p / (1 - p)), all at once; then
+            # those of the candidates go to their places.
             rest = np.log(_rest(now, found, log_odds))
             out[part] = (rest - np.log1p(-np.exp(rest)))[:, None]
             out[part][found.row, found.places] = log_odds
@@ -210,12 +213,12 @@ class StackPredictions(WarnsIfNearlyEmpty, PredictsTopK):
         *,
         feature_names: ArrayLike | None = None,
     ) -> Explanations:
-        """Explain the log-odds of labels by the parts, the rows and the text of a label.
+        """Explain the log-odds of labels by the parts, the samples and the text of a label.
 
         Parameters
         ----------
         X : array-like, sparse, or whatever the parts take
-        labels : label, sequence of labels, one sequence of labels a row, or sparse indicator, \
+        labels : label, sequence of labels, one sequence of labels a sample, or sparse indicator, \
                 default=None
             What to explain, as in :meth:`PPDSparseClassifier.explain`; by default the best label.
         k : int or None, default=5
@@ -227,14 +230,14 @@ class StackPredictions(WarnsIfNearlyEmpty, PredictsTopK):
         Returns
         -------
         explanations : Explanations
-            Row by row, the labels of a row by falling log-odds. Features are the parts there, with
-            their scores as values; ``explanation.parts`` has the reasons of each part by its name.
-            With a second stage of the user's nothing is known of the parts' shares.
+            Sample by sample, the labels of a sample by falling log-odds. Features are the parts
+            there, with their scores as values; ``explanation.parts`` has the reasons of each part
+            by its name. With a second stage of the user's nothing is known of the parts' shares.
 
         Raises
         ------
         ValueError
-            If a label is not in ``classes_`` or named twice for a row, or k or feature_names are
+            If a label is not in ``classes_`` or named twice for a sample, or k or feature_names are
             not as described.
         """
         check_is_fitted(self)
@@ -245,7 +248,7 @@ class StackPredictions(WarnsIfNearlyEmpty, PredictsTopK):
         return self._topk(X, 1)[0].tolist()
 
     def add_labels(self, label_features: MatrixLike, names: ArrayLike | None = None) -> Self:
-        """Add labels that no row has, by their texts.
+        """Add labels that no sample has, by their texts.
 
         They join the parts that take labels so, :class:`TopKNeighborsClassifier`; for the others
         they are labels of which nothing is known, as the second stage has met them.
@@ -255,7 +258,7 @@ class StackPredictions(WarnsIfNearlyEmpty, PredictsTopK):
         label_features : array-like or sparse, shape (n_new, n_features), or sequence of these
             Their texts, as in :meth:`fit`.
         names : array-like of shape (n_new,), default=None
-            Classes, where a row has one; otherwise the names of the new columns, where those of
+            Classes, where a sample has one; otherwise the names of the new columns, where those of
             before have names.
 
         Returns
@@ -266,7 +269,7 @@ class StackPredictions(WarnsIfNearlyEmpty, PredictsTopK):
         ------
         ValueError
             If no part takes labels by their texts; if names are missing, given where labels have
-            none, or there already; if the texts do not fit the rows.
+            none, or there already; if the texts do not fit the samples.
         """
         check_is_fitted(self)
         with all_or_nothing(self):
@@ -326,12 +329,15 @@ def _best(
 
 def _sigmoid(log_odds: np.ndarray) -> np.ndarray:
     """Return probabilities, float64, inside (0, 1)."""
+    # Never 0 or 1: logarithms of both p and 1 - p are taken.
     p = 1 / (1 + np.exp(-log_odds))
     return np.clip(p, 1e-15, 1 - 1e-9)
 
 
 def _rest(model: BaseEstimator, found: Candidates, log_odds: np.ndarray) -> np.ndarray:
     """Return the probability of a label beyond the candidates of each row, below all of theirs."""
+    # How often labels beyond the candidates were true on held-out samples; but no label that no
+    # part has named comes before one that was.
     lowest = np.ones(len(found.starts) - 1)
     np.minimum.at(lowest, found.row, _sigmoid(log_odds))
     return np.minimum(lowest, model._misses)
@@ -344,6 +350,7 @@ def _probabilities(
     p, rest = _sigmoid(log_odds), _rest(model, found, log_odds)
     if model._labels.kind == "multilabel":
         return p, rest
+    # Classes exclude each other: all K probabilities are divided by their sum.
     n_beyond = len(model.classes_) - np.diff(found.starts)
     total = np.bincount(found.row, p, len(rest)) + n_beyond * rest
     return p / total[found.row], rest / total
@@ -367,6 +374,6 @@ def _empty(model: BaseEstimator, X: MatrixLike, dtype: DTypeLike, method: str) -
     require_memory(
         shape[0] * shape[1] * np.dtype(dtype).itemsize,
         f"{method}: a dense output of shape {shape}",
-        "use predict_topk, or fewer rows at a time",
+        "use predict_topk, or fewer samples at a time",
     )
     return np.empty(shape, dtype=dtype)

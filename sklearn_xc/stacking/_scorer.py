@@ -25,19 +25,9 @@ BLOCK = 1024  # rows at once: what `LabelScorer.searched` takes at most
 class Stack(NamedTuple):
     """Fitted parts and second stage, which predict.
 
-    Attributes
-    ----------
-    parts : list of Part
-    estimators : list of fitted estimators
-    final : Linear, Trees, Given or None
-    alone : tuple of float, or None
-    facts : LabelFacts
-    counted : bool
-        Whether the words of rows are counted, as where fit's X was sparse.
-    n_labels : int
-    k : int
-        Candidates of each part.
-    n_threads : int
+    `alone` is slope and intercept where one part answers by itself and there is no `final`;
+    `counted` whether the words of samples are features, as where fit's X was sparse; `k` is the
+    number of candidates of each part.
     """
 
     parts: list[StackPart]
@@ -53,15 +43,10 @@ class Stack(NamedTuple):
     def blocks(
         self, X: MatrixLike, n_needed: int = 1, only: Restriction | None = None
     ) -> Iterator[tuple[slice, Candidates, np.ndarray | None, np.ndarray]]:
-        """Yield the place of some rows, their candidates, features and log-odds.
+        """Yield the place of some samples, their candidates, features and log-odds.
 
-        Parameters
-        ----------
-        X : whatever the parts take
-        n_needed : int
-            Labels that a row must have where there are so many.
-        only : Restriction or None
-            Labels to look at beside the others.
+        The parts see all samples once; then a block at a time goes through all steps, so that
+        memory does not grow with their number.
         """
         asked, words = self.asked(X), self.words(X)
         for start in range(0, n_rows(X), BLOCK):
@@ -73,15 +58,17 @@ class Stack(NamedTuple):
             yield slice(start, stop), found, features, log_odds
 
     def asked(self, X: MatrixLike) -> list[PartRows]:
-        """Return rows as each part sees them."""
+        """Return samples as each part sees them."""
         pairs = zip(self.parts, self.estimators, strict=True)
         return [PartRows.of(part, e, X, self.n_labels, self.n_threads) for part, e in pairs]
 
     def words(self, X: MatrixLike) -> Rows | None:
-        """Return which words rows have, `Rows` of ones; None where they are not counted."""
+        """Return which words samples have, `Rows` of ones; None where they are not counted."""
         if not self.counted:
             return None
         X = checked_csr(X, "X") if sparse.issparse(X) else sparse.csr_array(np.asarray(X))
+        # Ones instead of weights: a coverage is of words that are there, however often. A copy, as
+        # the arrays are the user's.
         X = sparse.csr_array(normalise(X), copy=True)
         X.eliminate_zeros()
         return presence(as_rows(X))
@@ -94,7 +81,7 @@ class Stack(NamedTuple):
         n_needed: int = 1,
         only: Restriction | None = None,
     ) -> Candidates:
-        """Return the candidates of a block of rows."""
+        """Return the candidates of a block of samples."""
         rows = [part.rows(start, stop) for part in asked]
         kinds = [part.kind == VOTES for part in self.parts]
         return candidates_of(rows, kinds, self.n_labels, self.k, n_needed, only)
