@@ -1,4 +1,4 @@
-"""Answers for the rows that a model is sure of, and none for the others."""
+"""Answers for the samples that a model is sure of, and none for the others."""
 
 import warnings
 from dataclasses import replace
@@ -29,8 +29,8 @@ class TopKAbstainClassifier(BaseThresholdWrapper):
 
     For one class a sample: "accept these by themselves, and leave the rest to a person". A sample
     is answered if the probability, or score, of its best class reaches a threshold, which is chosen
-    on samples that were held out: the lowest with which the answers are right as often as asked
-    for. All thresholds are looked at, not a grid.
+    on samples that were held out: the lowest with which the answers are right as often as `target`
+    says. All thresholds are looked at, not a grid.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ class TopKAbstainClassifier(BaseThresholdWrapper):
         Warns
         -----
         UserWarning
-            If no threshold reaches the accuracy asked for: no sample is answered then.
+            If no threshold reaches the accuracy `target`: no sample is answered then.
         """
         given = X, y, sample_weight
         with all_or_nothing(self):
@@ -209,11 +209,15 @@ class TopKAbstainClassifier(BaseThresholdWrapper):
     def _choose_threshold(self, held_out: HeldOut) -> None:
         """Set best_threshold_ and what it reaches."""
         score, hit = held_out.scores[:, 0].astype(np.float64), held_out.hits[:, 0]
-        if self._labels.kind == "binary":  # of the second class
+        # Scores of two classes are those of the second: below the middle the first is the answer,
+        # and as sure as the distance to the middle says.
+        if self._labels.kind == "binary":
             middle = 0.5 if self._response() == "proba" else 0.0
             hit = hit == (score > middle)
             score = np.abs(score - middle) + middle
         coverage, accuracy, scores = curve_of(score, hit, held_out.weight)
+        # All thresholds at once: the curve has the accuracy and coverage of each. Less 1e-12, as a
+        # mean of 0.9 may be a rounding below 0.9.
         reached = np.flatnonzero(
             (accuracy if self.criterion == "accuracy" else coverage) >= (self.target * (1 - 1e-12))
         )
@@ -221,16 +225,19 @@ class TopKAbstainClassifier(BaseThresholdWrapper):
             self.best_threshold_, self.accuracy_, self.coverage_ = np.inf, np.nan, 0.0
             warnings.warn(
                 f"no threshold makes {self.target:g} of the answers right (of all samples held "
-                f"out {accuracy[-1]:.3g} are): no row is answered; lower target",
+                f"out {accuracy[-1]:.3g} are): no sample is answered; lower target",
                 UserWarning,
                 stacklevel=FIT_CALLER + 1,
             )
             return
+        # Accuracy wants as many answers as it allows, coverage no more than it needs.
         place = reached[-1] if self.criterion == "accuracy" else reached[0]
         self.accuracy_, self.coverage_ = float(accuracy[place]), float(coverage[place])
         if place + 1 < len(scores):
             self.best_threshold_ = float(scores[place] + (scores[place + 1] - scores[place]) / 2)
-        else:  # all were answered; of rows below any of them only the share asked for can decide
+        # All were answered. Below the lowest score seen nothing is known of accuracy, while a
+        # coverage of all means to answer all.
+        else:
             lowest = self.criterion == "accuracy"
             self.best_threshold_ = float(scores[place]) if lowest else -np.inf
 
@@ -265,6 +272,7 @@ class TopKAbstainClassifier(BaseThresholdWrapper):
 
     def _answers(self, codes: np.ndarray, answered: np.ndarray) -> np.ndarray:
         """Return the classes of these numbers, but abstain_label_ where there is no answer."""
+        # A dtype that holds both: "" fits texts of any length, -1 no unsigned numbers.
         found = self.classes_[codes]
         found = found.astype(dtype_of_both(self.classes_, self.abstain_label_))
         found[~answered] = self.abstain_label_
@@ -287,6 +295,7 @@ class TopKAbstainClassifier(BaseThresholdWrapper):
         found, y = self.predict(X), column_or_1d(plain_labels(y))
         check_consistent_length(found, y)
         weight = None if sample_weight is None else check_sample_weight(sample_weight, len(y))
+        # By Python's equality: classes and the label of no answer may be of different types.
         right = [one == other for one, other in zip(found.tolist(), y.tolist(), strict=True)]
         return float(np.average(right, weights=weight))
 

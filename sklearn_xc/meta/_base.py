@@ -56,6 +56,7 @@ def best_classes(
     if only is None:
         labels, scores = predict_topk(estimator, X, k, response)
         return codes_of(labels, classes), scores
+    # Rows may be of different lengths under a restriction, which only a sparse answer can say.
     found = predict_topk(estimator, X, k, response, True, **only.arguments(classes))
     return best_of_each(found.indptr, found.indices, found.data, k)
 
@@ -80,6 +81,8 @@ class BaseTopKWrapper(
         """Return the estimator to copy: by default PPDSparseClassifier."""
         if self.estimator is not None:
             return self.estimator
+        # With routing enabled scikit-learn refuses a weight that nobody has requested; the default
+        # is ours to request it for.
         estimator = PPDSparseClassifier(random_state=0)
         if _routing_enabled():
             estimator.set_fit_request(sample_weight=True)
@@ -116,17 +119,10 @@ class BaseTopKWrapper(
         sample_weight: ArrayLike | None,
         fit_params: dict[str, Any],
     ) -> tuple[Any, Any, Labels, np.ndarray | None, dict[str, Any], dict[str, Any]]:
-        """Check parameters and y.
+        """Check parameters and arguments of fit.
 
-        Returns
-        -------
-        X, y : as given, but for lists
-        labels : Labels
-        weight : ndarray of float32 (n_samples,), or None
-        params : dict
-            Of the estimator's fit.
-        split_params : dict
-            Of the splitter.
+        Return X and y as given, but for lists; labels; checked weights; and what goes to the
+        estimator's fit and to the splitter.
         """
         check_parameters(self)
         if y is None:
@@ -136,6 +132,8 @@ class BaseTopKWrapper(
         X, y = in_rows(X, y, names="Xy")
         if n_rows(X) == 0:
             raise ValueError("X and y have 0 sample(s); at least one is needed in each class")
+        # Classes are those of a fitted estimator, or named by fit_params. Labels in y that are none
+        # of these are misses of every answer.
         estimator = self._wrapped()
         prefit = is_prefit(estimator, self.cv)
         known = estimator.classes_ if prefit else named_classes(fit_params, estimator, y)
@@ -147,6 +145,8 @@ class BaseTopKWrapper(
             routed = process_routing(self, "fit", sample_weight=weight, **fit_params)
             split_params = routed.splitter.split if "splitter" in routed else {}
             return X, y, labels, weight, routed.estimator.fit, split_params
+        # Without routing a weight goes to a fit that has the argument by name. A Pipeline has none:
+        # there the user must name the step.
         params = dict(fit_params)
         if weight is not None:
             if "sample_weight" in signature(estimator.fit).parameters:
@@ -169,7 +169,7 @@ class BaseTopKWrapper(
         split_params: dict[str, Any],
         weight: np.ndarray | None,
     ) -> Splits | None:
-        """Return the (training, test) rows of `cv`; None where the estimator is fitted already."""
+        """Return the splits of `cv`; None where the estimator is fitted already."""
         if is_prefit(self._wrapped(), self.cv):
             return None
         return splits_of(self.cv, X, y, labels.kind, split_params, weight)
@@ -200,7 +200,9 @@ class BaseTopKWrapper(
         self._remember()
 
     def _remember(self) -> None:
-        if self._labels.kind == "multilabel":  # it may call the columns by other names
+        """Take over labels and features that the fitted estimator has seen."""
+        # The estimator may call the columns by other names, such as those of its `label_names`.
+        if self._labels.kind == "multilabel":
             self._labels = replace(self._labels, classes=np.asarray(self.estimator_.classes_))
         for name in ("n_features_in_", "feature_names_in_"):
             vars(self).pop(name, None)
@@ -238,6 +240,7 @@ class BaseTopKWrapper(
         )
         if "estimator_" not in vars(self) or "_labels" not in vars(self):
             raise ValueError(f"it holds a {type(self).__name__} without an estimator")
+        # Numbers of answers are places in one array of labels and names in the other.
         wrapped: Any = getattr(self.estimator_, "classes_", None)
         if not np.array_equal(wrapped, self._labels.classes):
             raise ValueError("the labels are not those of the estimator inside")
@@ -262,7 +265,7 @@ class BaseTopKWrapper(
         exclude: LabelsLike = None,
         label_weight: ArrayLike | None = None,
     ) -> Callable[[MatrixLike], tuple[np.ndarray, np.ndarray]]:
-        """Return an object that answers for single rows by the scores of the estimator.
+        """Return an object that answers for single samples by the scores of the estimator.
 
         Parameters
         ----------
@@ -282,6 +285,7 @@ class BaseTopKWrapper(
     def _best(
         self, X: MatrixLike, k: int, response: str = "decision", only: Restriction | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
+        """Return numbers and scores of the k best classes."""
         return best_classes(self.estimator_, X, k, response, only)
 
     def _topk(
@@ -296,4 +300,5 @@ class BaseTopKWrapper(
 
 
 def _routing_enabled() -> bool:
+    """Return whether scikit-learn routes metadata by requests."""
     return sklearn.get_config().get("enable_metadata_routing", False)

@@ -14,8 +14,11 @@ RESPONSES = {"predict_proba": "proba", "decision_function": "decision"}  # for p
 
 
 def _estimator_has(method: str) -> Callable[[Any], bool]:
+    """Return a check of whether the estimator has a method."""
+
     def check(self: Any) -> bool:
-        getattr(vars(self).get("estimator_", self._wrapped()), method)  # its own error if not
+        # The attribute is read, not looked for: the error of the estimator says why it has none.
+        getattr(vars(self).get("estimator_", self._wrapped()), method)
         return True
 
     return check

@@ -172,12 +172,15 @@ class TopKCalibratedClassifier(WarnsIfNearlyEmpty, BaseTopKWrapper):
         given = X, y, sample_weight
         with all_or_nothing(self):
             X, y, labels, weight, params, split_params = self._read(X, y, sample_weight, fit_params)
-            method_for(self.method, labels.kind)  # refused before any fit
+            # A method that does not go with y is refused here, before folds are fitted for minutes.
+            method_for(self.method, labels.kind)
             self._labels = replace(labels, truth=None)
             self._count_rows_with_labels(labels.truth, weight)
             splits = self._splits(X, y, labels, split_params, weight)
             fits = self._start_fits(splits, *given)
             self._fit_estimator(X, y, params, fits)
+            # One pair of score and truth for each of the k best of a held-out sample: these are the
+            # scores that a prediction will see.
             _, held_out, _ = held_out_topk(
                 self._wrapped(),
                 X,
@@ -216,14 +219,15 @@ class TopKCalibratedClassifier(WarnsIfNearlyEmpty, BaseTopKWrapper):
         Warns
         -----
         UserWarning
-            Once for each fit, if nine in ten of a hundred rows or more get no label, while rows
-            of fit had some: put :class:`TopKThresholdClassifier` around this one.
+            Once for each fit, if nine in ten of a hundred samples or more get no label, while
+            samples of fit had some: put :class:`TopKThresholdClassifier` around this one.
         """
         check_is_fitted(self)
         now = as_it_is(self)
         if now._labels.kind != "multilabel":
             best, _ = topk_probabilities(now.calibration_, lambda m: now._best(X, m), 1)
             return now.classes_[best.ravel()]
+        # Classes beyond the candidates share one small probability: none of them is above one half.
         k = now.calibration_.n_candidates
         best, p = topk_probabilities(now.calibration_, lambda m: now._best(X, m), k)
         self._warn_if_nearly_empty((p > 0.5).sum(axis=1), "probability above one half")
@@ -246,7 +250,7 @@ class TopKCalibratedClassifier(WarnsIfNearlyEmpty, BaseTopKWrapper):
         exclude: LabelsLike = None,
         label_weight: ArrayLike | None = None,
     ) -> Callable[[MatrixLike], tuple[np.ndarray, np.ndarray]]:
-        """Return an object that answers for single rows; see :func:`sklearn_xc.topk_predictor`.
+        """Return an object that answers for single samples; see :func:`sklearn_xc.topk_predictor`.
 
         Parameters
         ----------
@@ -314,6 +318,8 @@ class CalibratedPredictor:
 
     def __init__(self, model: BaseEstimator, k: int | None, only: dict[str, Any]) -> None:
         self._calibration, self.classes_, self.scores = model.calibration_, model.classes_, "proba"
+        # `_all` ranks without a restriction: probabilities of the k best depend on all of them,
+        # also on those that may not be answered. `_left` ranks what a restriction leaves.
         self._left = None
         if any(value is not None for value in only.values()):
             self._left = topk_predictor(model.estimator_, k, **only)
@@ -329,7 +335,7 @@ class CalibratedPredictor:
         return f"CalibratedPredictor({self._all!r}, k={self.k}, scores='proba')"
 
     def __call__(self, X: MatrixLike) -> tuple[np.ndarray, np.ndarray]:
-        """Find the k best classes of each row, and their probabilities.
+        """Find the k best classes of each sample, and their probabilities.
 
         Parameters
         ----------
@@ -355,5 +361,6 @@ class CalibratedPredictor:
     def _best(
         self, X: MatrixLike, m: int, left: Callable | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
+        """Return numbers and scores of the m best classes, of all or of those that are left."""
         labels, scores = (self._all if left is None else left)(X)
         return codes_of(labels, self.classes_)[:, :m], scores[:, :m]

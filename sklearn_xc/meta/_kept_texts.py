@@ -15,12 +15,9 @@ class KeptTexts:
 
     Parameters
     ----------
-    places : ndarray of int64 (n_texts,)
-        Which label each text is of, in the order of the labels.
-    starts : ndarray of int64 (n_texts + 1,)
-        Where the letters of each text begin.
-    letters : ndarray of uint8
-        UTF-8.
+    places : (n_texts,), the place of the label of each text
+    starts : (n_texts + 1,), where the letters of each text begin
+    letters : UTF-8
     """
 
     def __init__(self, places: np.ndarray, starts: np.ndarray, letters: np.ndarray) -> None:
@@ -35,16 +32,11 @@ class KeptTexts:
 
     @classmethod
     def of(cls, texts: dict, labels: np.ndarray) -> "KeptTexts":
-        """Return the texts of some of the labels.
-
-        Parameters
-        ----------
-        texts : dict
-            Label -> list of str.
-        labels : ndarray (n_labels,)
-        """
+        """Return texts, label -> list of str, by the places of their labels."""
         place = {label: i for i, label in enumerate(labels.tolist())}
         pairs = [(place[label], text) for label, some in texts.items() for text in some]
+        # A half of a pair of surrogates, which some exports hold, is no UTF-8, but a text all the
+        # same.
         encoded = [text.encode("utf-8", "surrogatepass") for _, text in pairs]
         starts = np.append(0, np.cumsum([len(text) for text in encoded], dtype=np.int64))
         letters = np.frombuffer(b"".join(encoded), dtype=np.uint8)

@@ -1,4 +1,4 @@
-"""Labels of rows in the forms that a user of texts has them, joined by those of label texts."""
+"""Labels of samples in the forms that a user of texts has them, joined by those of label texts."""
 
 from typing import Any, NamedTuple
 
@@ -16,14 +16,10 @@ OF_A_ROW = list, tuple, set, frozenset, np.ndarray
 
 
 class Targets(NamedTuple):
-    """Labels of rows, and all labels there are.
+    """Labels of samples, and all labels there are.
 
-    Attributes
-    ----------
-    form : {"classes", "lists", "indicator"}
-    y : ndarray (n_samples,), or indicator (n_samples, n_labels)
-    labels : ndarray (n_labels,)
-        Sorted of classes, and of lists at first; new ones of lists come after those known.
+    The form is "classes", "lists" or "indicator". Labels of classes are sorted, and those of lists
+    at first; new ones of lists come after those of the model.
     """
 
     form: str
@@ -39,29 +35,15 @@ def read_targets(
     known: np.ndarray | None = None,
     form: str | None = None,
 ) -> Targets:
-    """Read y beside texts of labels.
+    """Read y together with texts of labels, label -> list.
 
-    Parameters
-    ----------
-    y : array-like (n_rows,), sequence of sequences of labels, or indicator
-    texts : dict
-        Label -> list of texts.
-    n_rows : int
-    classifier : estimator
-        Whose parameter `label_names` may name the columns of an indicator.
-    known : ndarray (n_labels,), default=None
-        Labels of the model, in a later call.
-    form : str, default=None
-        Of y in the calls before.
-
-    Raises
-    ------
-    ValueError
-        If y is of another form or length, or texts name a label that an indicator lacks.
+    The parameter `label_names` of the classifier may name the columns of an indicator. In a later
+    call `known` are the labels of the model and `form` is that of y so far. ValueError if y is of
+    another form or length, or texts name a label that an indicator lacks.
     """
     n_labelled = y.shape[0] if hasattr(y, "shape") else len(y)
     if n_labelled != n_rows:
-        raise ValueError(f"X has {n_rows} texts, but y has labels for {n_labelled} rows")
+        raise ValueError(f"X has {n_rows} texts, but y has labels for {n_labelled} samples")
     found = _form_of(y)
     if form is not None and found != form:
         raise ValueError(f"y was in the form of {form} before, and now of {found}")
@@ -77,6 +59,9 @@ def read_targets(
 
 
 def _form_of(y: Any) -> str:
+    """Return the form of y: "classes", "lists" or "indicator"."""
+    # Lists of 0 and 1, all of one length, may be lists of labels too: as scikit-learn reads them,
+    # they are an indicator. Sets have no order, so no columns.
     if sparse.issparse(y) or getattr(y, "ndim", 1) == 2:
         return "indicator"
     plain = getattr(y, "dtype", None) is None or y.dtype == object
@@ -89,13 +74,13 @@ def _form_of(y: Any) -> str:
 
 
 def _require_one_form(y: Any) -> None:
-    """Refuse lists of labels beside labels that stand alone."""
+    """Refuse lists of labels next to labels that stand alone."""
     single = next((row for row in y if not isinstance(row, OF_A_ROW)), None)
     several = next((row for row in y if isinstance(row, OF_A_ROW)), None)
     if single is not None and several is not None:
         raise ValueError(
             f"y holds the label {single!r:.60} and a list of labels, {several!r:.60}: give one "
-            "label for each row, or a list for each"
+            "label for each sample, or a list for each"
         )
 
 
@@ -108,6 +93,8 @@ def _is_square_of_numbers(y: Any) -> bool:
 
 
 def _sorted(labels: list) -> np.ndarray:
+    """Return labels, each once, as a sorted array."""
+    # Scalars of NumPy as Python's: np.str_ and str, np.int64 and int are one kind of label.
     labels = [label.item() if isinstance(label, np.generic) else label for label in labels]
     if len(set(map(type, labels))) > 1 and any(isinstance(label, str) for label in labels):
         texts = [label for label in labels if isinstance(label, str)]
@@ -120,9 +107,12 @@ def _sorted(labels: list) -> np.ndarray:
 
 
 def _of_lists(y: Any, texts: dict, known: np.ndarray | None) -> Targets:
+    """Return targets of lists of labels, as an indicator."""
+    # A label that a list names twice counts once; fromkeys keeps the order.
     rows = [list(dict.fromkeys(np.asarray(row).tolist() if _is_array(row) else row)) for row in y]
     named = [label for row in rows for label in row]
     labels = _sorted([*named, *texts]) if named or texts else np.empty(0, dtype=object)
+    # Columns of the labels of the model stay where they are.
     if known is not None:
         new = [label for label in labels.tolist() if label not in set(known.tolist())]
         labels = append_names(known, _sorted(new)) if new else known
@@ -139,12 +129,14 @@ def _of_lists(y: Any, texts: dict, known: np.ndarray | None) -> Targets:
 
 
 def _is_array(row: object) -> bool:
+    """Return whether the labels of a sample are an array."""
     return isinstance(row, np.ndarray)
 
 
 def _of_indicator(
     y: Any, texts: dict, classifier: BaseEstimator, known: np.ndarray | None
 ) -> Targets:
+    """Return targets of an indicator, whose columns have names or numbers."""
     names = label_names(y)
     if names is None and known is not None:
         names = known

@@ -73,7 +73,7 @@ class LabelTextClassifier(
     --------
     TopKStackingClassifier : The default, and what its second stage reads of texts.
     PPDSparseClassifier : Takes `label_features`, and says how texts are trained on.
-    TopKNeighborsClassifier : Takes them too, and new rows and labels at any time.
+    TopKNeighborsClassifier : Takes them too, and new samples and labels at any time.
 
     Notes
     -----
@@ -166,10 +166,11 @@ class LabelTextClassifier(
         return self
 
     def _labels_of_texts(self) -> list:
-        """Return labels that a fit knows beside the labels in y."""
+        """Return labels that a fit knows in addition to those in y."""
         return list(read_label_texts(self.label_texts))
 
     def _given_classifier(self) -> BaseEstimator:
+        """Return the classifier to copy: by default a stack."""
         return (
             TopKStackingClassifier(random_state=0) if self.classifier is None else self.classifier
         )
@@ -180,7 +181,7 @@ class LabelTextClassifier(
         """Fit both, the classifier by `fit` or a first `partial_fit`."""
         rows = read_rows(X)
         if not rows:
-            raise ValueError("X has 0 texts; at least one row is needed")
+            raise ValueError("X has 0 texts; at least one sample is needed")
         classifier = clone(self._given_classifier())
         targets = read_targets(y, texts, len(rows), classifier)
         if texts and "label_features" not in signature(getattr(classifier, method)).parameters:
@@ -188,15 +189,19 @@ class LabelTextClassifier(
                 f"label_texts are given, but {method} of {type(classifier).__name__} takes no "
                 "label_features"
             )
+        # float32, as the classifiers have it: half the memory, no copy.
         vectorizer = TfidfVectorizer(sublinear_tf=True, dtype=np.float32)
         vectorizer = vectorizer if self.vectorizer is None else self.vectorizer
         all_texts = [text for of_label in texts.values() for text in of_label]
         self.vectorizer_ = fitted_vectorizer(vectorizer, rows, all_texts)
+        # Lists become an indicator; the classifier learns their names, if it can, so that its own
+        # answers and explanations name labels.
         if targets.form == LISTS and "label_names" in classifier.get_params(deep=False):
             classifier.set_params(label_names=targets.labels)
         params = dict(fit_params)
         if texts:
             params["label_features"] = self._label_features(texts, targets.labels)
+        # Labels of texts alone are classes too, and a first part may lack classes of later ones.
         if targets.form == "classes" and (texts or method == "partial_fit"):
             params["classes"] = targets.labels
         getattr(classifier, method)(self.vectorizer_.transform(rows), targets.y, **params)
@@ -215,6 +220,7 @@ class LabelTextClassifier(
         return {} if kept is None else kept.by_label(now.classes_)
 
     def _label_features(self, texts: dict, labels: ArrayLike) -> list[Matrix] | None:
+        """Return the texts of labels by the words of the vectorizer."""
         return as_label_features(self.vectorizer_, texts, np.asarray(labels).tolist())
 
     # ----------------------------------------------------------------------------- prediction
@@ -226,7 +232,7 @@ class LabelTextClassifier(
         return self.classes_
 
     def _asked(self, X: Sequence[str]) -> tuple[Self, Matrix]:
-        """Return the model of one moment, and the rows of X by its vectorizer."""
+        """Return the model of one moment, and the features of X by its vectorizer."""
         check_is_fitted(self)
         now = as_it_is(self)
         return now, now._rows(X)
@@ -342,6 +348,7 @@ class LabelTextClassifier(
         explanations : Explanations
         """
         now, rows = self._asked(X)
+        # Features of a row of numbers are words only to the vectorizer, which has their names.
         given, method = {"labels": labels, "k": k}, now.classifier_.explain
         if "feature_names" in signature(method).parameters and hasattr(
             now.vectorizer_, "get_feature_names_out"
@@ -385,4 +392,5 @@ class LabelTextClassifier(
 
 
 def _is_estimator(value: object) -> bool:
+    """Return whether a loaded value is an estimator."""
     return isinstance(value, BaseEstimator)

@@ -1,4 +1,4 @@
-"""Rows and labels that join a fitted LabelTextClassifier."""
+"""Samples and labels that join a fitted LabelTextClassifier."""
 
 from collections.abc import Callable, Sequence
 from inspect import signature
@@ -45,13 +45,13 @@ class TextGrowth:
         label_texts: Any = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Go on with more rows and texts of labels, by the words of the first call.
+        """Go on with more samples and texts of labels, by the words of the first call.
 
         Parameters
         ----------
         X : sequence of str
         y : as in fit, of the same form in all calls
-            Lists may name new labels if the classifier adds them by rows alone
+            Lists may name new labels if the classifier adds them by samples alone
             (:class:`TopKNeighborsClassifier`).
         label_texts : dict, Series or DataFrame, default=None
             Further texts; the first call has those of the parameter too.
@@ -69,6 +69,8 @@ class TextGrowth:
                 texts = {**read_label_texts(self.label_texts), **texts}
                 self._fit("partial_fit", X, y, texts, params)
                 return self
+            # The vocabulary stays that of the first call: columns are features of a fitted
+            # classifier, and words that are new have none.
             rows = read_rows(X)
             targets = read_targets(y, texts, len(rows), self.classifier_, self.classes_, self._form)
             if len(targets.labels) > len(self.classes_) and targets.form == LISTS:
@@ -88,7 +90,7 @@ class TextGrowth:
         return self
 
     def _require_growth(self, labels: np.ndarray) -> None:
-        """Refuse labels that the classifier cannot take in by rows."""
+        """Refuse labels that the classifier cannot take in by samples."""
         if not _adds_by_texts(self.classifier_):
             new = labels.tolist()[len(self.classes_)]
             raise ValueError(
@@ -100,14 +102,14 @@ class TextGrowth:
     def add_labels(
         self, label_texts: Any, X: Sequence[str] | None = None, y: LabelsLike = None
     ) -> Self:
-        """Add labels by their texts and, where the classifier learns from rows, by rows.
+        """Add labels by their texts and, where the classifier learns from samples, by samples.
 
         Parameters
         ----------
         label_texts : dict, Series or DataFrame
             From the new labels to their texts, which go by the words that the model knows.
         X : sequence of str, default=None
-            Rows, which a classifier that is trained needs as negatives of the new labels;
+            Samples, which a classifier that is trained needs as negatives of the new labels;
             :class:`TopKNeighborsClassifier` takes none.
         y : as in fit, default=None
             Their labels.
@@ -133,7 +135,7 @@ class TextGrowth:
                 if X is not None or y is not None:
                     raise ValueError(
                         f"add_labels of {type(self.classifier_).__name__} takes texts alone; give "
-                        "rows to partial_fit"
+                        "samples to partial_fit"
                     )
                 self._add_by_texts(texts)
             else:
@@ -141,6 +143,7 @@ class TextGrowth:
         return self
 
     def _add_by_texts(self, texts: dict) -> None:
+        """Add labels by texts alone."""
         new = list(texts)
         names = None if self._form != "classes" and self._names() is not None else new
         features = self._label_features(texts, new)
@@ -148,20 +151,23 @@ class TextGrowth:
         self._change(lambda model: model.add_labels(features, names), labels, texts)
 
     def _add_by_rows(self, texts: dict, X: Sequence[str] | None, y: LabelsLike) -> None:
+        """Add labels by samples and texts."""
         if X is None or y is None:
             raise ValueError(
-                f"add_labels of {type(self.classifier_).__name__} needs rows beside the texts, as "
-                "negatives of the new labels: give X and y"
+                f"add_labels of {type(self.classifier_).__name__} needs samples as well as texts, "
+                "as negatives of the new labels: give X and y"
             )
         rows = read_rows(X)
         targets = read_targets(y, texts, len(rows), self.classifier_, self.classes_, self._form)
         n_known, features = len(self.classes_), self.vectorizer_.transform(rows)
+        # Of one class a sample the new classes are in y; of an indicator they are columns of their
+        # own.
         if self._form == "classes":
             new = np.setdiff1d(targets.labels, self.classes_)
             if len(lacking := np.setdiff1d(new, targets.y)):
                 raise ValueError(
-                    f"label_texts names {lacking.tolist()[0]!r}, which no row in y has: "
-                    f"{type(self.classifier_).__name__} adds classes by rows"
+                    f"label_texts names {lacking.tolist()[0]!r}, which no sample in y has: "
+                    f"{type(self.classifier_).__name__} adds classes by samples"
                 )
             Y, names = targets.y, None
         else:
@@ -175,7 +181,9 @@ class TextGrowth:
         )
 
     def _change(self, change: Callable[[Any], Any], labels: np.ndarray, texts: dict) -> None:
-        """Change a copy of the classifier, so that a failure leaves the one that is there."""
+        """Change the classifier, or restore it, and take over its labels and their texts."""
+        # `all_or_nothing` of this wrapper restores attributes, of which the classifier is one and
+        # the same object before and after: what is inside it needs a guard of its own.
         known = self.label_texts_
         with all_or_nothing(self.classifier_):
             change(self.classifier_)

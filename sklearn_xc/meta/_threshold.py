@@ -212,7 +212,7 @@ class TopKThresholdClassifier(BaseThresholdWrapper):
         Raises
         ------
         ValueError
-            If a parameter or y is not as described, thresholds per label are asked for
+            If a parameter or y is not as described, thresholds per label are requested for
             "example_f1", or `refit` and `cv` do not go together.
         """
         given = X, y, sample_weight
@@ -222,6 +222,8 @@ class TopKThresholdClassifier(BaseThresholdWrapper):
             self._labels = replace(labels, truth=None)
             self.max_labels_ = self._most_labels(labels, weight)
             splits = self._splits(X, y, labels, split_params, weight)
+            # The estimator that predicts is fitted first: whether there are probabilities, and how
+            # many labels its calibration tells apart, decides which held-out scores are needed.
             if splits is None or self.refit:
                 fits = self._start_fits(splits, *given)
                 self._fit_estimator(X, y, params, fits)
@@ -240,6 +242,7 @@ class TopKThresholdClassifier(BaseThresholdWrapper):
                     next_fit=fits.next,
                 )
             else:
+                # One split leaves one estimator, which is kept; of folds there would be several.
                 if len(splits) != 1:
                     raise ValueError("When cv has several folds, refit cannot be False.")
                 fits = self._start_fits(splits, *given, also=0)
@@ -267,6 +270,7 @@ class TopKThresholdClassifier(BaseThresholdWrapper):
             raise ValueError("the thresholds are not one for each label")
 
     def _check_combinations(self, labels: Labels) -> None:
+        """Refuse parameters, or labels, that do not go together."""
         if labels.kind == "multiclass":
             raise ValueError(
                 "Only binary classification is supported. The type of the target is multiclass: "
@@ -288,9 +292,12 @@ class TopKThresholdClassifier(BaseThresholdWrapper):
             self._warn_of_few_candidates()
 
     def _warn_of_few_candidates(self) -> None:
+        """Look at no more labels than a calibration tells apart, or warn of it."""
+        # Beyond its k best a calibration gives all labels one probability. A threshold below that
+        # would predict them all, one above none of them.
         try:
             calibrated = find_inner(self.estimator_, "calibration_").estimator
-        except TypeError:  # probabilities of another kind
+        except TypeError:  # probabilities of another kind, such as a softmax
             return
         k = calibrated.calibration_.n_candidates
         if self.max_labels is None:
@@ -311,8 +318,11 @@ class TopKThresholdClassifier(BaseThresholdWrapper):
             )
 
     def _most_labels(self, labels: Labels, weight: np.ndarray | None) -> int:
+        """Return how many labels of a sample are looked at, and predicted at most."""
         if self.max_labels is not None:
             return min(self.max_labels, len(labels.classes))
+        # Samples of weight zero are nowhere; 5 at least, since a sample may have more than any
+        # seen.
         n_labels = np.diff(labels.truth.indptr)
         largest = int(
             n_labels.max() if weight is None else n_labels.max(where=weight > 0, initial=0)
@@ -345,6 +355,7 @@ class TopKThresholdClassifier(BaseThresholdWrapper):
             weight=None if weight is None else weight[test],
             response=self._response(),
         )
+        # Numbers of samples in the test part become numbers in y.
         codes, held_out, samples = found
         return codes, held_out, test[samples]
 
@@ -362,6 +373,7 @@ class TopKThresholdClassifier(BaseThresholdWrapper):
         """
         check_is_fitted(self)
         now = as_it_is(self)
+        # A global threshold is a number, one a label an array: both as an array.
         threshold = np.asarray(now.best_threshold_)
         if now._labels.kind == "binary":
             best, scores = now._best(X, 2, now._response())
@@ -377,12 +389,14 @@ def _pairs(
     labels: Labels, codes: np.ndarray, held_out: HeldOut, samples: np.ndarray
 ) -> ScoredPairs:
     """Return the held-out scores as pairs of sample and label."""
+    # Of two classes the second is the only label: it is predicted, or the first is.
     truth = labels.truth[samples]
-    if labels.kind == "binary":  # the second class is the only label
+    if labels.kind == "binary":
         truth, codes = truth[:, [1]], np.zeros_like(codes)
         n_labels = 1
     else:
         n_labels = len(labels.classes)
+    # Scores of a class without positives in the training part are none: no threshold goes below.
     sample, place = np.nonzero((codes >= 0) & (held_out.scores > NO_SCORE))
     weight = held_out.weight
     return ScoredPairs(

@@ -18,15 +18,10 @@ class ScoredPairs:
 
     Attributes
     ----------
-    score : ndarray of float64 (n_pairs,)
-    hit : ndarray of bool (n_pairs,)
-    sample, label : ndarray of int64 (n_pairs,)
-    weight : ndarray of float64 (n_samples,)
-        Of the samples.
-    sample_true : ndarray of float64 (n_samples,)
-        Number of true labels of each sample, among the pairs or not.
-    label_true : ndarray of float64 (n_labels,)
-        Weight of the samples that have each label.
+    score, hit, sample, label : (n_pairs,)
+    weight : (n_samples,), of the samples
+    sample_true : (n_samples,), number of true labels of each sample, among the pairs or not
+    label_true : (n_labels,), weight of the samples that have each label
     """
 
     score: np.ndarray
@@ -48,23 +43,15 @@ class ScoredPairs:
 
 
 def global_threshold(metric: str, pairs: ScoredPairs, beta: float = 1.0) -> tuple[float, float]:
-    """Return the one threshold that is best for all labels.
+    """Return the one threshold that is best for all labels, and the measure with it.
 
-    Parameters
-    ----------
-    metric : {"micro_f1", "macro_f1", "example_f1"}
-
-    Returns
-    -------
-    threshold : float
-        Of those that are equally good the one with the fewest predictions. Halfway between two
-        scores, or the lowest score, or just above the highest.
-    value : float
-        The measure with it.
+    Of equally good ones that with the fewest predictions.
     """
     if not len(pairs.score):
         return np.inf, 0.0  # nothing to predict
     pairs = pairs.falling()
+    # A threshold cannot part equal scores: only after the last of them is a place for one. argmax
+    # takes the first of equal values, which predicts the fewest.
     values = np.where(_last_of_equal(pairs.score), measure_curve(metric, pairs, beta), -np.inf)
     best = int(np.argmax(values))
     if values[best] <= 0:
@@ -81,6 +68,7 @@ def measure_curve(metric: str, pairs: ScoredPairs, beta: float) -> np.ndarray:
     if metric == "macro_f1":
         steps = _steps(pairs.label, weight * pairs.hit, weight, pairs.label_true, beta)
         return np.cumsum(steps) / len(pairs.label_true)
+    # Each sample counts with its weight as a whole: inside one the pairs count alike.
     ones = np.ones(len(weight))
     steps = _steps(pairs.sample, pairs.hit * ones, ones, pairs.sample_true, beta)
     return np.cumsum(steps * weight) / pairs.weight.sum()
@@ -89,22 +77,9 @@ def measure_curve(metric: str, pairs: ScoredPairs, beta: float) -> np.ndarray:
 def label_thresholds(
     metric: str, pairs: ScoredPairs, beta: float = 1.0, min_positives: int = 5
 ) -> tuple[np.ndarray, float]:
-    """Return the thresholds, one a label, that are best together.
+    """Return the thresholds, one a label, that are best together, and the measure with them.
 
-    The macro average is a sum over labels, each of which has its own best threshold. The micro
-    average is a ratio of sums: with the best ratio r, ``(1 + beta^2) tp - r n_pred`` is largest
-    label by label, and Dinkelbach's iteration finds r. Labels with fewer than `min_positives`
-    held-out positives share one threshold, found in the same way.
-
-    Parameters
-    ----------
-    metric : {"micro_f1", "macro_f1"}
-
-    Returns
-    -------
-    thresholds : ndarray of float64 (n_labels,)
-    value : float
-        The measure with them.
+    Labels with fewer than `min_positives` held-out positives share one threshold.
     """
     n_labels = len(pairs.label_true)
     counted = np.bincount(pairs.label[pairs.hit], minlength=n_labels)
@@ -117,6 +92,8 @@ def label_thresholds(
 
 def _macro_groups(pairs: ScoredPairs, group: np.ndarray, beta: float) -> tuple[np.ndarray, float]:
     """Return the threshold of each group of labels, and the macro average."""
+    # A sum over labels, each of which has its own best threshold; those that share one are a global
+    # problem of their own. Divided by all labels, both values add up.
     n_labels = len(pairs.label_true)
     own = group < n_labels
     shared, value = global_threshold("macro_f1", pairs.take(~own[pairs.label]), beta)
@@ -143,6 +120,10 @@ def _micro_groups(pairs: ScoredPairs, group: np.ndarray, beta: float) -> tuple[n
     weight = sorted_pairs.weight[sorted_pairs.sample]
     tp = _sums_within(weight * sorted_pairs.hit, starts)
     n_pred = _sums_within(weight, starts)
+    # A ratio of sums: (1 + beta^2) sum tp / (beta^2 n_true + sum n_pred). For a ratio r the sum of
+    # (1 + beta^2) tp - r n_pred is largest group by group; if it exceeds r beta^2 n_true, r can be
+    # beaten. Dinkelbach (1967): the ratio reached is the next r, which rises to the best in a few
+    # steps. Equality, but for rounding, ends it.
     better = 0.0
     if not n_true > 0:  # every threshold has F = 0: nothing is predicted
         thresholds[which] = np.nextafter(sorted_pairs.score[starts], np.inf)
@@ -168,7 +149,7 @@ def _by_group(pairs: ScoredPairs, group: np.ndarray) -> tuple[ScoredPairs, np.nd
 
 
 def _sums_within(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Return cumulative sums that begin anew at each start."""
+    """Return cumulative sums that begin again at each start."""
     sums = np.cumsum(values)
     before = np.append(0.0, sums)[starts]
     return sums - np.repeat(before, np.diff(np.append(starts, len(values))))
@@ -177,10 +158,9 @@ def _sums_within(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
 def _best_ends(
     values: np.ndarray, pairs: ScoredPairs, starts: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Find the first place of the highest value in each group, and where the group ends.
-
-    Only places where a threshold can be: the last of those with equal scores.
-    """
+    """Find the first place of the highest value in each group, and where the group ends."""
+    # Only the last of equal scores is a place for a threshold; the last of a group always is one,
+    # though the next group may begin with the same score.
     ends = np.append(starts[1:], len(values))
     last = _last_of_equal(pairs.score)
     last[ends - 1] = True
@@ -191,14 +171,15 @@ def _best_ends(
 
 
 def _below(score: np.ndarray, places: np.ndarray | int, ends: np.ndarray | int) -> np.ndarray:
-    """Return thresholds that keep the scores up to some places of falling scores, before their
-    ends.
-    """
+    """Return thresholds that keep the scores up to some places, before their ends."""
+    # Halfway to the next lower score: new scores fall between those that were seen. Of the last
+    # score in a group, which has no next one, the score itself.
     following = np.minimum(places + 1, ends - 1)
     return score[places] + (score[following] - score[places]) / 2
 
 
 def _last_of_equal(score: np.ndarray) -> np.ndarray:
+    """Return which of falling scores are the last of equal ones."""
     return np.append(score[1:] != score[:-1], True)
 
 
@@ -206,6 +187,9 @@ def _steps(
     group: np.ndarray, tp: np.ndarray, n_pred: np.ndarray, n_true: np.ndarray, beta: float
 ) -> np.ndarray:
     """Return by how much each pair, added after the ones before, changes the F of its group."""
+    # Sums within a group need its pairs together; a stable sort keeps them by falling score. Then
+    # the steps go back to the places of their pairs, where a running sum is the average at each
+    # threshold.
     order = np.argsort(group, kind="stable")
     starts = np.unique(group[order], return_index=True)[1]
     after = _f(
@@ -222,4 +206,5 @@ def _steps(
 
 
 def _f(tp: np.ndarray, n_pred: np.ndarray, n_true: np.ndarray | float, beta: float) -> np.ndarray:
+    """Return the F measure of weights of hits, predictions and true pairs."""
     return (1 + beta**2) * tp / (beta**2 * n_true + n_pred)

@@ -1,4 +1,4 @@
-"""A vectorizer that knows the words of rows and of label texts, and weighs them by the rows."""
+"""A vectorizer that knows the words of samples and label texts, and weighs them by the samples."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,12 +17,9 @@ from ..utils._typing import Matrix
 def fitted_vectorizer(
     vectorizer: BaseEstimator, rows: list[str], texts: list[str]
 ) -> BaseEstimator:
-    """Return a copy that is fitted: its vocabulary on rows and texts, its idf on the rows.
+    """Return a copy that is fitted: its vocabulary on samples and texts, its idf on the samples.
 
-    A text is short and names what rows talk about: counted as a row it would make the words of
-    names look frequent. So a TfidfVectorizer, also inside a FeatureUnion, takes its idf from the
-    rows alone; a word that no row has is as rare as one that a single row has, or rarer, by its
-    own formula. Any other vectorizer is fitted on both together.
+    This holds for a TfidfVectorizer, also inside a FeatureUnion; any other is fitted on both.
     """
     copy = clone(vectorizer)
     if isinstance(copy, FeatureUnion):
@@ -31,7 +28,11 @@ def fitted_vectorizer(
             for name, part in copy.transformer_list
         ]
         return copy
+    # With a vocabulary of the samples alone a name would lose words that only new samples have.
     copy.fit([*rows, *texts])
+    # A text is short and names what samples talk about: counted as a sample it would make the words
+    # of names look frequent. A word that no sample has is as rare as one that a single sample has,
+    # or rarer, by the vectorizer's own formula.
     if isinstance(copy, TfidfVectorizer) and copy.use_idf:
         counts = CountVectorizer.transform(copy, rows)
         copy.idf_ = idf_of_rows(counts, copy.smooth_idf).astype(copy.dtype)
@@ -46,18 +47,10 @@ def idf_of_rows(counts: sparse.csr_matrix, smooth: bool) -> np.ndarray:
 
 
 def read_label_texts(given: Any) -> dict[Any, list[str]]:
-    """Return label -> list of its texts, from what a user gives.
+    """Return label -> list of its texts, from a mapping, Series or DataFrame.
 
-    Parameters
-    ----------
-    given : mapping, Series or DataFrame, or None
-        From labels to a text or a sequence of texts; the columns of a DataFrame are texts of the
-        labels of its index. What is missing, None or NaN, is no text.
-
-    Raises
-    ------
-    ValueError
-        If it is none of these, a label is there twice or missing, or a text is none.
+    The columns of a DataFrame are texts of the labels of its index. A missing value, None or NaN,
+    is no text. ValueError if a label is there twice or missing, or a text is none.
     """
     if given is None:
         return {}
@@ -68,7 +61,8 @@ def read_label_texts(given: Any) -> dict[Any, list[str]]:
         )
     if not isinstance(given, Mapping) and not hasattr(given, "items"):
         raise ValueError(f"label_texts must map labels to texts; got {type(given).__name__}")
-    if getattr(given, "ndim", 1) == 2:  # a DataFrame
+    # `items` of a DataFrame would be its columns; of a Series and of a dict they are labels.
+    if getattr(given, "ndim", 1) == 2:
         values = np.asarray(given, dtype=object)
         pairs = zip(given.index.tolist(), values.tolist(), strict=True)
     else:
@@ -99,19 +93,14 @@ def _texts_of(label: object, texts: Any) -> list[str]:
 
 
 def read_rows(X: Any) -> list[str]:
-    """Return rows of text as a list.
-
-    Raises
-    ------
-    ValueError
-        If X is one text, no sequence, or holds something else than texts.
-    """
+    """Return samples of text as a list; ValueError if X is one text, or holds anything else."""
+    # A text is a sequence too, of letters: one sample given without a list would become many.
     if isinstance(X, (str, bytes)) or not hasattr(X, "__len__"):
         raise ValueError(
             f"X must be a sequence of texts, such as a list or a Series; got {X!r:.60}"
         )
     if getattr(X, "ndim", 1) != 1:
-        raise ValueError(f"X must be a sequence of texts, one a row; got shape {X.shape}")
+        raise ValueError(f"X must be a sequence of texts, one a sample; got shape {X.shape}")
     rows = list(X)
     for row in rows:
         if not isinstance(row, str):
@@ -122,10 +111,9 @@ def read_rows(X: Any) -> list[str]:
 def as_label_features(
     vectorizer: BaseEstimator, texts: dict[Any, list[str]], labels: list
 ) -> list[Matrix] | None:
-    """Return the texts of labels as matrices of one row a label, or None if there are none.
-
-    The j-th matrix has the j-th text of each label that has so many.
-    """
+    """Return the texts of labels as matrices of one row a label, or None if there are none."""
+    # The j-th matrix has the j-th text of each label that has so many, and rows of zeros for
+    # others: synonyms stay texts of their own, of which the best speaks, instead of one long text.
     most = max((len(texts.get(label, ())) for label in labels), default=0)
     if not most:
         return None

@@ -1,4 +1,4 @@
-"""Base of records that keep something beside their fields."""
+"""Base of records that keep something in addition to their fields."""
 
 from collections.abc import Callable
 from typing import Any

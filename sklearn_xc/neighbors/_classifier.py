@@ -341,14 +341,17 @@ class TopKNeighborsClassifier(
         return LabelTexts.of(unit_rows(rows), places[line_of], len(self.classes_))
 
     def _set_settings(self, settings: VoteSettings) -> None:
+        """Set the settings as attributes with a trailing underscore."""
         self.n_neighbors_ = int(settings.n_neighbors)
         self.power_, self.text_weight_ = float(settings.power), float(settings.text_weight)
         self.frequency_power_ = float(settings.frequency_power)
 
     def _settings(self) -> VoteSettings:
+        """Return the settings of the fit."""
         return VoteSettings(*(getattr(self, f"{name}_") for name in VoteSettings._fields))
 
     def _require_rows(self, rows: Rows) -> None:
+        """Refuse samples of the wrong form for the index, or too many for the memory."""
         # Inverted lists are as fast as a graph where entries are few, and exact. Fewer dimensions
         # are no way out: of an SVD with 256 of them nDCG@5 on cooking was 49, of the sparse rows
         # 67.
@@ -364,12 +367,14 @@ class TopKNeighborsClassifier(
         )
 
     def _require_size(self, n_classes: int, n_features: int) -> None:
+        """Refuse more classes or features than memory has space for."""
         BaseXCClassifier._require_size(self, n_classes, n_features)
 
     def _set_support(self, support: object) -> None:
         """Take note of nothing: frequencies are counted with the labels of samples."""
 
     def _all_or_nothing(self) -> AbstractContextManager[None]:
+        """Return a context that restores all attributes if what is inside fails."""
         return all_or_nothing(self)
 
     # ------------------------------------------------------------------------------- the model

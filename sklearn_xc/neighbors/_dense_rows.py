@@ -38,6 +38,7 @@ class DenseRows(Cached):
 
     @property
     def _store(self) -> RowStore:
+        """Return the rows as the kernel of exact scores takes them."""
         return self.once("store", lambda: RowStore.view(self.matrix))
 
     def joined(self, other: "DenseRows") -> "DenseRows":
@@ -107,6 +108,7 @@ class GraphRows(DenseRows):
 
     @property
     def _index(self) -> HNSWIndex:
+        """Return the graph, built when first needed."""
         # One thread builds it: the order of insertions decides the graph, and the result must not
         # depend on n_jobs. Rows have one length, so that the inner product is a distance. Queries
         # will be like the rows, not like the Gaussian vectors that an index tries by itself.

@@ -96,10 +96,12 @@ def _parts(
 
 
 def _names(ids: np.ndarray, row_names: np.ndarray | None) -> np.ndarray:
+    """Return what to call neighbours, -1 being the text of the label."""
     return np.array([_name(i, row_names) for i in ids.tolist()], dtype=object)
 
 
 def _name(i: int, row_names: np.ndarray | None) -> object:
+    """Return what to call one neighbour."""
     if i == TEXT:
         return "(text of the label)"
     return f"row {i}" if row_names is None else row_names[i : i + 1].tolist()[0]

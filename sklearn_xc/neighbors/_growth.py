@@ -142,6 +142,7 @@ class NeighborsGrowth:
         self._set_encoding(encoding)
 
     def _add_texts(self, texts: LabelTexts) -> None:
+        """Add texts of labels to those of the model."""
         self._texts = texts if self._texts is None else self._texts.joined(texts)
 
     def add_labels(self, label_features: MatrixLike, names: ArrayLike | None = None) -> Self:

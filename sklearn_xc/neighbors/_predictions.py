@@ -40,6 +40,7 @@ class NeighborsPredictions(PredictsTopK, AnswersSingleRows, TakesLabels):
     """Mixin of predictions, made from ``_model()``, ``_row_parts`` and ``_encoding``."""
 
     def _scores_of(self) -> _Inputs:
+        """Return what brings samples into the form of a search, for `topk_predictor`."""
         return _Inputs(self._row_parts)
 
     def _rows(self, X: MatrixLike) -> Rows:

@@ -14,7 +14,7 @@ from ._cached import Cached
 # Features that this share of the rows have are columns, as many as take half of what lists take.
 COLUMN_SHARE, COLUMNS_SHARE = 1 / 8, 1.0
 LEAST_ROWS = 8192  # of fewer, lists are as fast
-# Features that this share of the rows have get a bit a row beside their list, as many as take a
+# Features that this share of the rows have get a bit a row next to their list, as many as take a
 # quarter of what lists take.
 LONG_SHARE, BITS_SHARE = 1 / 64, 1 / 4
 ENTRY, WORD, WORD_BYTES = 8, 64, 12  # bytes of an entry; rows of a word, its bits and their place
@@ -95,15 +95,18 @@ class RowLists(Cached):
 
     @property
     def _arrays(self) -> tuple:
+        """Return the arguments that the kernel makes its lists of."""
         arrays = self.features, self.starts, self.rows, self.values, self.column_of, self.columns
         return *arrays, self.n_rows, self.signed
 
     @property
     def _plain_lists(self) -> Lists:
+        """Return the lists as a search for all matches takes them."""
         return self.once("plain lists", lambda: Lists(*self._arrays, None))
 
     @property
     def _lists(self) -> Lists:
+        """Return the lists as a search for the nearest takes them, made when first needed."""
         return self.once("lists", self._with_lookups)
 
     def _with_lookups(self) -> Lists:
@@ -287,5 +290,6 @@ def _level(shares: np.ndarray, part: float) -> int:
 
 
 def _terms(queries: Rows, n_threads: int) -> np.ndarray:
+    """Return memory for the terms of the longest query, for each thread."""
     longest = int(np.diff(queries.indptr).max(initial=1))
     return np.empty((n_threads, max(1, longest), words_of_a_term()), dtype=np.int64)

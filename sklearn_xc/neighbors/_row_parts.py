@@ -70,7 +70,7 @@ class RowParts:
         """Return the parts with unit rows of this form appended."""
         # The logarithmic method of J. L. Bentley and J. B. Saxe (1980): a row is copied once each
         # time that its part doubles, log2(n) times at most, and as many parts are searched. Rows
-        # count beside entries: else rows of zeros would stay parts of one row for ever.
+        # count as well as entries: else rows of zeros would stay parts of one row for ever.
         parts = [*self.parts, part_of(rows, self.seed)]
         while len(parts) > 1 and parts[-2].size + parts[-2].n_rows < 2 * (
             parts[-1].size + parts[-1].n_rows

@@ -72,6 +72,7 @@ class LabelScorer:
         self._set_base(np.zeros(self.n_labels, dtype=np.float32))
 
     def _set_base(self, base: np.ndarray) -> None:
+        """Set what is added to each score, and the order of labels without votes."""
         # Labels without votes fill up an answer by falling base. They are many: with the order made
         # once, a query takes the first k that have no votes.
         self.base = base

@@ -41,6 +41,7 @@ class LabelTexts(Cached):
 
     @property
     def _one_each(self) -> bool:
+        """Return whether no label has two texts."""
         return self.once("one each", lambda: bool((np.diff(self.label_of) > 0).all()))
 
     def with_labels(self, n_labels: int, places: np.ndarray) -> "LabelTexts":

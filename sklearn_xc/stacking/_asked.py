@@ -123,10 +123,10 @@ class _OtherBlock:
 
     def __init__(self, estimator: BaseEstimator, X: MatrixLike) -> None:
         self._estimator, self._X = estimator, X
-        self._found: Any = None  # labels and scores, once they were asked for
+        self._found: Any = None  # labels and scores, once they were needed
 
     def _widest(self, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the best labels, at least k of them where there are so many."""
+        """Return the best labels, at least k of them where there are as many."""
         n_labels = len(self._estimator.classes_)
         if self._found is None or self._found[0].shape[1] < min(k, n_labels):
             labels, scores = predict_topk(self._estimator, self._X, min(max(k, WIDTH), n_labels))

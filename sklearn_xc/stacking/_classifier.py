@@ -214,7 +214,7 @@ class TopKStackingClassifier(
         return tags
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Route what fit takes beside X and y to the parts whose fit has such arguments.
+        """Route what fit takes in addition to X and y to the parts whose fit has such arguments.
 
         Returns
         -------

@@ -173,4 +173,5 @@ def _reasons(
 
 
 def _by_features(estimator: BaseEstimator) -> bool:
+    """Return whether a part explains by features, whose names it takes."""
     return "feature_names" in signature(estimator.explain).parameters

@@ -88,7 +88,7 @@ def fit_part(estimator: BaseEstimator, data: PartData, texts_alone: bool) -> Bas
     if data.label_features is not None and has_fit_parameter(estimator, "label_features"):
         params["label_features"] = data.label_features
     if data.one_a_row and has_fit_parameter(estimator, "classes"):
-        # A part that is not told of a class cannot name it. Where every class has samples y tells.
+        # A part cannot name a class that neither y nor an argument holds.
         there = np.bincount(data.truth.indices, minlength=len(data.classes)) > 0
         if "label_features" in params or not there.all():
             params["classes"] = data.classes

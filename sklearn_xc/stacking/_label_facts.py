@@ -94,6 +94,7 @@ class LabelFacts(Cached):
         return np.stack(columns, axis=1).astype(np.float64)
 
     def _indices(self) -> list[InvertedIndex]:
+        """Return indexes of the texts, which score pairs of sample and label."""
         nothing = np.zeros(len(self.frequencies), dtype=np.float32)
         return self.once("indices", lambda: [InvertedIndex(s, nothing) for s in self.shares])
 

@@ -14,9 +14,9 @@ from ._parts import StackPart
 # Trees learn from 1,900 held-out samples what regression does not (nDCG@5 27.5 against 26.5,
 # library titles), from 470 less (26.0 against 26.3).
 FEW_ROWS = 1500
-LEAST_GAIN = 5e-4  # of nDCG@5, for which a part is asked
+LEAST_GAIN = 5e-4  # of nDCG@5, for which a part stays
 BEHIND = 2e-3  # of nDCG@5 without the labels that were hidden, for being ahead with them
-MOST_JUDGED = 1000  # rows that teach the judges of parts: each is asked several times
+MOST_JUDGED = 1000  # samples that teach a judge of parts: there are several of them
 
 
 class StackProblem(NamedTuple):

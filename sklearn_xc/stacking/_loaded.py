@@ -49,7 +49,7 @@ def check_loaded(stack: BaseEstimator) -> None:
 
 
 def check_facts(stack: BaseEstimator, facts: LabelFacts) -> None:
-    """Raise ValueError if what is known of labels is of others, or not what the stage learnt."""
+    """Raise ValueError if facts are of other labels, or not what the stage learnt."""
     n_labels = len(stack._labels.classes)
     if len(facts.frequencies) != n_labels:
         raise ValueError(f"frequencies of another number than {n_labels} labels")

@@ -120,7 +120,7 @@ class PartRows(NamedTuple):
         """Return the scores of pairs, float32; `UNKNOWN` where the part does not know a label."""
         if self.own is None:
             return self.asked.at(starts, places)
-        # Only pairs that the part knows are asked for; the others keep their places among all.
+        # The part scores pairs of labels that it has; the others keep their places among all.
         own = self.own[places]
         known = own >= 0
         row = np.repeat(np.arange(len(starts) - 1), np.diff(starts))

@@ -365,6 +365,7 @@ def _logs(model: BaseEstimator, found: Candidates, log_odds: np.ndarray) -> np.n
 
 
 def _balance(logs: np.ndarray) -> np.ndarray:
+    """Return the log-odds of the second of two classes."""
     return logs[:, 1] - logs[:, 0]
 
 

@@ -283,12 +283,12 @@ def test_labels_are_added_by_texts(y):
 
 def test_labels_are_added_by_texts_and_rows():
     model = fitted(LISTS)
-    with pytest.raises(ValueError, match="needs rows beside the texts"):
+    with pytest.raises(ValueError, match="needs samples as well as texts"):
         model.add_labels({"squares": "squares"})
     model.add_labels({"squares": "squares"}, ROWS, LISTS)
     assert model.predict_topk(["squares"], k=1)[0].tolist() == [["squares"]]
     model = fitted()
-    with pytest.raises(ValueError, match="'squares', which no row in y has"):
+    with pytest.raises(ValueError, match="'squares', which no sample in y has"):
         model.add_labels({"squares": "squares"}, ROWS, CLASSES)
     y = ["squares" if "squares" in row else label for row, label in zip(ROWS, CLASSES, strict=True)]
     model.add_labels({"squares": "squares"}, ROWS, y)
