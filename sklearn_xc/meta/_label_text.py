@@ -231,7 +231,7 @@ class LabelTextClassifier(
             return None
         return self.classes_
 
-    def _asked(self, X: Sequence[str]) -> tuple[Self, Matrix]:
+    def _model_and_rows(self, X: Sequence[str]) -> tuple[Self, Matrix]:
         """Return the model of one moment, and the features of X by its vectorizer."""
         check_is_fitted(self)
         now = as_it_is(self)
@@ -249,7 +249,7 @@ class LabelTextClassifier(
         y : ndarray of shape (n_samples,), list of lists of labels, or indicator
             In the form of fit's y.
         """
-        now, rows = self._asked(X)
+        now, rows = self._model_and_rows(X)
         found = now.classifier_.predict(rows)
         if now._form != LISTS:
             return found
@@ -313,7 +313,7 @@ class LabelTextClassifier(
         -------
         scores : ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
         """
-        now, rows = self._asked(X)
+        now, rows = self._model_and_rows(X)
         return now.classifier_.decision_function(rows)
 
     @available_if(has("predict_proba"))
@@ -328,7 +328,7 @@ class LabelTextClassifier(
         -------
         p : ndarray of shape (n_samples, n_classes)
         """
-        now, rows = self._asked(X)
+        now, rows = self._model_and_rows(X)
         return now.classifier_.predict_proba(rows)
 
     @available_if(has("explain"))
@@ -347,7 +347,7 @@ class LabelTextClassifier(
         -------
         explanations : Explanations
         """
-        now, rows = self._asked(X)
+        now, rows = self._model_and_rows(X)
         # Features of a row of numbers are words only to the vectorizer, which has their names.
         given, method = {"labels": labels, "k": k}, now.classifier_.explain
         if "feature_names" in signature(method).parameters and hasattr(
@@ -369,7 +369,7 @@ class LabelTextClassifier(
         -------
         score : float
         """
-        now, rows = self._asked(X)
+        now, rows = self._model_and_rows(X)
         if now._form != LISTS:
             return now.classifier_.score(rows, y, sample_weight)
         same = [set(a) == set(b) for a, b in zip(self.predict(X), y, strict=True)]

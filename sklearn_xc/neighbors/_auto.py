@@ -201,8 +201,8 @@ def neighbours(
     for part in some:
         if not len(part):
             continue
-        asked = min(n, k + int(n_copies[part].max()))
-        found, values = parts.nearest(rows.take(chosen[part]), asked, n_threads)
+        n_searched = min(n, k + int(n_copies[part].max()))
+        found, values = parts.nearest(rows.take(chosen[part]), n_searched, n_threads)
         copies = groups[found] == groups[chosen[part]][:, None]
         # A stable sort by "is a copy" keeps the others in their order and moves copies behind them.
         order = np.argsort(copies, axis=1, kind="stable")[:, :k]

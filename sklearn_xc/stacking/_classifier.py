@@ -336,11 +336,11 @@ class TopKStackingClassifier(
         self, stack: Stack, test: PartData, hidden: np.ndarray
     ) -> tuple[StackProblem, float]:
         """Return the pairs of held-out samples, and how often a label beyond them is true."""
-        asked, words = stack.asked(test.X), stack.words(test.X)
+        seen, words = stack.part_rows(test.X), stack.words(test.X)
         blocks, of_labels = [], []
         for start in range(0, n_rows(test.X), BLOCK):
             stop = min(n_rows(test.X), start + BLOCK)
-            found = stack.candidates(asked, start, stop)
+            found = stack.candidates(seen, start, stop)
             block = None if words is None else words.block(start, stop)
             of_labels.append(
                 stack.facts.features(block, found.row, found.starts, found.places, stack.n_threads)

@@ -59,9 +59,9 @@ def explain_rows(
     else:
         places = places_of_labels(labels, model.classes_, n)
     starts = np.append(0, np.cumsum([len(of_row) for of_row in places])).astype(np.int64)
-    asked = np.array([place for of_row in places for place in of_row], dtype=np.int64)
-    ones = np.ones(len(asked), dtype=bool)
-    pattern = sparse.csr_array((ones, asked, starts), shape=(n, n_labels))
+    wanted = np.array([place for of_row in places for place in of_row], dtype=np.int64)
+    ones = np.ones(len(wanted), dtype=bool)
+    pattern = sparse.csr_array((ones, wanted, starts), shape=(n, n_labels))
     pattern.sort_indices()
     # Candidates are only the labels to be explained. The best score of each part in the sample, on
     # which features depend, is of any label nevertheless: features are those of a prediction.

@@ -128,12 +128,12 @@ class Judge:
         for train, test in self.folds:
             if most_rows is not None:
                 train = train & (np.cumsum(train) <= most_rows)
-            taught, asked = np.flatnonzero(train[self.row]), np.flatnonzero(test[self.row])
+            taught, judged = np.flatnonzero(train[self.row]), np.flatnonzero(test[self.row])
             hits = self.problem.hits[taught]
             if hits.all() or not hits.any():
                 continue
             stage = self.fit(final, chosen, taught)
-            values[asked] = stage.log_odds(self.matrix(chosen, asked))
+            values[judged] = stage.log_odds(self.matrix(chosen, judged))
         return values
 
 

@@ -19,7 +19,7 @@ from ..utils._records import (
 )
 from ..utils._typing import MatrixLike
 from ..utils._unwrap import find_inner
-from ._asked import asked_of
+from ._part_answers import answers_of
 
 MARGIN, VOTES = "margin", "votes"
 UNKNOWN = np.float32(10 * NO_SCORE)  # of a label that a part does not know
@@ -83,11 +83,12 @@ def codes_of_part(name: str, estimator: BaseEstimator, classes: np.ndarray) -> n
 class PartRows(NamedTuple):
     """Samples as one part sees them, in the stack's numbers.
 
-    `asked` is a result of `asked_of`, or a block of it; `codes` and `own` the stack's number of
-    each label of the part, and back, -1 for labels it does not know; None where they are the same.
+    `answers` are a result of `answers_of`, or a block of it; `codes` and `own` the stack's number
+    of each label of the part, and back, -1 for labels it does not know; None where they are the
+    same.
     """
 
-    asked: Any
+    answers: Any
     codes: np.ndarray | None
     own: np.ndarray | None
 
@@ -97,29 +98,29 @@ class PartRows(NamedTuple):
     ) -> "PartRows":
         """Return all samples as a part sees them."""
         check_is_fitted(estimator)
-        asked = asked_of(find_inner(estimator, "predict_topk"), X, n_threads)
+        answers = answers_of(find_inner(estimator, "predict_topk"), X, n_threads)
         if part.codes is None:
-            return cls(asked, None, None)
+            return cls(answers, None, None)
         own = np.full(n_labels, -1, dtype=np.int64)
         own[part.codes] = np.arange(len(part.codes))
-        return cls(asked, part.codes, own)
+        return cls(answers, part.codes, own)
 
     def rows(self, start: int, stop: int) -> "PartRows":
         """Return some rows."""
-        return self._replace(asked=self.asked.rows(start, stop))
+        return self._replace(answers=self.answers.rows(start, stop))
 
     def best(self, k: int, only: Restriction | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Return numbers and scores of the k best labels of each row; -1 for none."""
         if self.codes is None:
-            return self.asked.best(k, only)
+            return self.answers.best(k, only)
         only = None if only is None else only.of_labels(self.codes)
-        best, scores = self.asked.best(min(k, len(self.codes)), only)
+        best, scores = self.answers.best(min(k, len(self.codes)), only)
         return np.where(best >= 0, self.codes[best], -1), scores
 
     def at(self, starts: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Return the scores of pairs, float32; `UNKNOWN` where the part does not know a label."""
         if self.own is None:
-            return self.asked.at(starts, places)
+            return self.answers.at(starts, places)
         # The part scores pairs of labels that it has; the others keep their places among all.
         own = self.own[places]
         known = own >= 0
@@ -127,5 +128,5 @@ class PartRows(NamedTuple):
         counts = np.bincount(row[known], minlength=len(starts) - 1)
         starts = np.append(0, np.cumsum(counts)).astype(np.int64)
         scores = np.full(len(places), UNKNOWN, dtype=np.float32)
-        scores[known] = self.asked.at(starts, own[known])
+        scores[known] = self.answers.at(starts, own[known])
         return scores

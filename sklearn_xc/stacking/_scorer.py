@@ -48,16 +48,16 @@ class Stack(NamedTuple):
         The parts see all samples once; then a block at a time goes through all steps, so that
         memory does not grow with their number.
         """
-        asked, words = self.asked(X), self.words(X)
+        seen, words = self.part_rows(X), self.words(X)
         for start in range(0, n_rows(X), BLOCK):
             stop = min(n_rows(X), start + BLOCK)
             part = None if only is None else only.of_rows(start, stop)
-            found = self.candidates(asked, start, stop, n_needed, part)
+            found = self.candidates(seen, start, stop, n_needed, part)
             block = None if words is None else words.block(start, stop)
             features, log_odds = self.judged(found, block)
             yield slice(start, stop), found, features, log_odds
 
-    def asked(self, X: MatrixLike) -> list[PartRows]:
+    def part_rows(self, X: MatrixLike) -> list[PartRows]:
         """Return samples as each part sees them."""
         pairs = zip(self.parts, self.estimators, strict=True)
         return [PartRows.of(part, e, X, self.n_labels, self.n_threads) for part, e in pairs]
@@ -75,14 +75,14 @@ class Stack(NamedTuple):
 
     def candidates(
         self,
-        asked: list[PartRows],
+        seen: list[PartRows],
         start: int,
         stop: int,
         n_needed: int = 1,
         only: Restriction | None = None,
     ) -> Candidates:
         """Return the candidates of a block of samples."""
-        rows = [part.rows(start, stop) for part in asked]
+        rows = [part.rows(start, stop) for part in seen]
         kinds = [part.kind == VOTES for part in self.parts]
         return candidates_of(rows, kinds, self.n_labels, self.k, n_needed, only)
 

@@ -22,7 +22,7 @@ from ..utils._unwrap import Inner
 WIDTH = 100  # labels of an estimator of others, which has no scores of some labels only
 
 
-def asked_of(inner: Inner, X: MatrixLike, n_threads: int) -> "Ours | Pair | Others":
+def answers_of(inner: Inner, X: MatrixLike, n_threads: int) -> "Ours | Pair | Others":
     """Return the answers of a fitted part; ``rows(start, stop)`` gives those of some samples.
 
     `inner` is the estimator with ``predict_topk``, and what is before it in a pipeline.
