@@ -14,10 +14,9 @@ from ..base._named_classes import encoding_of, read_classes
 from ..base._new_classes import append_names
 from ..base._validation import grades_of, validate_more
 from ..utils._given_labels import in_order_of, is_numbered, label_names
-from ..utils._label_places import check_names
 from ..utils._typing import LabelsLike, MatrixLike
 from ._auto import DEFAULTS
-from ._input import grown_classes, indicator_of, wider_encoding
+from ._input import grown_classes, indicator_of, wider_encoding, with_new_labels
 from ._row_parts import unit_rows
 from ._scorer import VoteSettings
 from ._texts import LabelTexts
@@ -171,25 +170,7 @@ class NeighborsGrowth:
             self._read_all()
             parts = self._row_parts
             rows, line_of, n_new = read_texts(label_features, self.n_features_in_, parts.dense)
-            known = self._encoding
-            names = None if names is None else np.asarray(names)
-            if names is not None:
-                check_names(names, n_new, "names")
-                again = np.flatnonzero(np.isin(names, known.classes_))
-                if len(again):
-                    raise ValueError(
-                        f"names holds {names[again].tolist()[0]!r}, which the model has already"
-                    )
-            if known.kind == "multilabel":
-                joined = None if names is None else append_names(known.classes_, names)
-                encoding = wider_encoding(known, known.n_classes + n_new, joined)
-                places = np.arange(known.n_classes)
-                new = np.arange(known.n_classes, encoding.n_classes)
-            else:
-                if names is None:
-                    raise ValueError("names must be given: fit's y held one class a sample")
-                grown, places = grown_classes(known.classes_, names, None)
-                encoding, new = encoding_of(grown), np.searchsorted(grown, names)
+            encoding, places, new = with_new_labels(self._encoding, n_new, names)
             self._grow(encoding, places)
             self._add_texts(LabelTexts.of(unit_rows(rows), new[line_of], len(self.classes_)))
             vars(self).pop("_scorer", None)

@@ -1,9 +1,11 @@
 """Samples and classes that come later, put into their places."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from ..base._labels import LabelEncoding
+from ..base._named_classes import encoding_of
 from ..base._new_classes import append_names, merge_labels
 from ..utils._label_places import check_names
 from ..utils._matrix import as_rows
@@ -65,6 +67,34 @@ def wider_encoding(
             "columns with classes, or give a DataFrame"
         )
     return LabelEncoding("multilabel", grown, encoding.dtype, encoding.container)
+
+
+def with_new_labels(
+    encoding: LabelEncoding, n_new: int, names: ArrayLike | None
+) -> tuple[LabelEncoding, np.ndarray, np.ndarray]:
+    """Return the encoding with labels added, the places of the previous ones and of the new ones.
+
+    Names are needed where a sample has one class; columns of an indicator may be numbered.
+    """
+    known = encoding.classes_
+    named = None if names is None else np.asarray(names)
+    if named is not None:
+        check_names(named, n_new, "names")
+        again = np.flatnonzero(np.isin(named, known))
+        if len(again):
+            raise ValueError(
+                f"names holds {named[again].tolist()[0]!r}, which the model has already"
+            )
+    if encoding.kind == "multilabel":
+        joined = None if named is None else append_names(known, named)
+        places = np.arange(len(known) + n_new)
+        wider = wider_encoding(encoding, len(places), joined)
+        return wider, places[: len(known)], places[len(known) :]
+    if named is None:
+        raise ValueError("names must be given: fit's y held one class a sample")
+    # Sorted classes: new ones come between the others, which move.
+    grown, previous = merge_labels(known, named)
+    return encoding_of(grown), previous, np.searchsorted(grown, named)
 
 
 def indicator_of(codes: np.ndarray, n_labels: int) -> sparse.csr_array:

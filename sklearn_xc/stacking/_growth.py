@@ -9,12 +9,9 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from ..base._label_texts import read_texts
-from ..base._named_classes import encoding_of
-from ..base._new_classes import append_names, merge_labels
 from ..model_selection._out_of_fold import Labels
 from ..neighbors._classifier import TopKNeighborsClassifier
-from ..neighbors._input import wider_encoding
-from ..utils._label_places import check_names
+from ..neighbors._input import with_new_labels
 from ..utils._rows import Rows
 from ..utils._typing import MatrixLike
 from ._label_facts import LabelFacts, shares_of
@@ -86,26 +83,8 @@ def _labels_after(
     labels: Labels, n_new: int, names: ArrayLike | None
 ) -> tuple[Labels, np.ndarray, np.ndarray]:
     """Return the labels after growth, the places of the previous ones, and of the new ones."""
-    known = labels.classes
-    names = None if names is None else np.asarray(names)
-    if names is not None:
-        check_names(names, n_new, "names")
-        again = np.flatnonzero(np.isin(names, known))
-        if len(again):
-            raise ValueError(
-                f"names holds {names[again].tolist()[0]!r}, which the model has already"
-            )
-    if labels.kind == "multilabel":
-        joined = None if names is None else append_names(known, names)
-        encoding = replace(labels.encoding, classes_=known)
-        encoding = wider_encoding(encoding, len(known) + n_new, joined)
-        places = np.arange(len(known))
-        new = np.arange(len(known), len(known) + n_new)
-    else:
-        if names is None:
-            raise ValueError("names must be given: fit's y held one class a sample")
-        classes, places = merge_labels(known, names)
-        encoding, new = encoding_of(classes), np.searchsorted(classes, names)
+    encoding = replace(labels.encoding, classes_=labels.classes)
+    encoding, places, new = with_new_labels(encoding, n_new, names)
     return replace(labels, encoding=encoding, classes=encoding.classes_), places, new
 
 
