@@ -8,6 +8,7 @@ of samples that the model has not seen.
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from ..model_selection._out_of_fold import NO_SCORE, HeldOut
@@ -62,7 +63,7 @@ class Calibration:
     transform: Sigmoid | Isotonic | Temperature | TopLabel
     rest_probability: float
 
-    def _check_record(self):
+    def _check_record(self) -> None:
         """Raise ValueError for what no call of `fit_calibration` makes."""
         if type(self.transform) is not TRANSFORMS.get(self.method):
             raise ValueError(f"a calibration by {self.method!r} with another one's transform")
@@ -71,20 +72,22 @@ class Calibration:
         if not 1 <= self.n_candidates <= self.n_classes:
             raise ValueError(f"{self.n_candidates} candidates of {self.n_classes} classes")
 
-    def require_classes(self, n_classes):
+    def require_classes(self, n_classes: int) -> None:
         """Raise ValueError unless it is a calibration of this many classes."""
         if self.n_classes != n_classes:
             raise ValueError(f"a calibration of {self.n_classes} classes for {n_classes}")
 
-    def binary(self, scores):
+    def binary(self, scores: ArrayLike) -> np.ndarray:
         """Return probabilities of the second of two classes: float64, of the shape of the
         scores.
         """
-        if self.method == "temperature":
-            return _inside(expit(2 * self.transform.inverse * np.asarray(scores, np.float64)))
-        return _inside(self.transform(np.asarray(scores, dtype=np.float64)))
+        scores = np.asarray(scores, dtype=np.float64)
+        if isinstance(self.transform, Sigmoid | Isotonic):
+            return _inside(self.transform(scores))
+        # A softmax of -f and f with inverse temperature b is the sigmoid of 2 b f.
+        return _inside(expit(2 * self.transform.inverse * scores))
 
-    def candidates(self, scores):
+    def candidates(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return probabilities of the candidates of each row and of each of its other classes.
 
         They fall with the scores, and those of one class a sample sum to 1 in each row.
@@ -102,10 +105,10 @@ class Calibration:
         scores = np.asarray(scores, dtype=np.float64)
         scored = scores > NO_SCORE
         n_others = self.n_classes - scored.sum(axis=1)
-        if self.method == "top_label":
+        if isinstance(self.transform, TopLabel):
             probabilities, rest = self.transform(scores, self.n_classes)
             return _inside(probabilities), _inside(rest)
-        if self.method == "temperature":
+        if isinstance(self.transform, Temperature):
             found = self.transform(scores, n_others > 0)
             probabilities, rest = found[:, :-1], found[:, -1] / np.maximum(n_others, 1)
         else:
@@ -122,16 +125,16 @@ class Calibration:
         return _inside(probabilities), _inside(rest)
 
 
-def _inside(probabilities):
+def _inside(probabilities: np.ndarray) -> np.ndarray:
     return np.clip(probabilities, SMALLEST, LARGEST)
 
 
-def rounded_inside(probabilities):
+def rounded_inside(probabilities: np.ndarray) -> np.ndarray:
     """Round to float32, still below 1."""
     return np.minimum(probabilities.astype(np.float32), LARGEST_FLOAT32)
 
 
-def method_for(method, kind):
+def method_for(method: str, kind: str) -> str:
     """Return the method that "auto" means for a kind of labels, or the method given.
 
     Raises
@@ -151,7 +154,7 @@ def method_for(method, kind):
     return method
 
 
-def fit_calibration(method, kind, n_classes, held_out):
+def fit_calibration(method: str, kind: str, n_classes: int, held_out: HeldOut) -> Calibration:
     """Fit a calibration on held-out scores.
 
     Parameters
@@ -191,7 +194,7 @@ def fit_calibration(method, kind, n_classes, held_out):
     )
 
 
-def _both(held_out):
+def _both(held_out: HeldOut) -> HeldOut:
     """Return two columns of scores, -f and f, as of two candidates."""
     scores, hits = held_out.scores, held_out.hits
     return held_out._replace(
@@ -201,7 +204,7 @@ def _both(held_out):
     )
 
 
-def _rest_probability(held_out, scored, n_classes):
+def _rest_probability(held_out: HeldOut, scored: np.ndarray, n_classes: int) -> float:
     """Return the share of the true among the classes that are no candidates; half a one where none
     was.
     """

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from ..model_selection._out_of_fold import NO_SCORE
+from ..model_selection._out_of_fold import NO_SCORE, HeldOut
 from ..utils._records import is_a, is_not_negative, record
 from ._transforms import (
     Isotonic,
@@ -54,12 +54,12 @@ class TopLabel:
     curve: Sigmoid | Isotonic
     others: Temperature
 
-    def best(self, scores):
+    def best(self, scores: np.ndarray) -> np.ndarray:
         """Return probability that the best class is right: ndarray of float64 (n_rows,)."""
         lead = _leads(scores, self.largest_lead)
         return self.curve(self.slope * scores[:, 0] + self.lead_slope * lead)
 
-    def __call__(self, scores, n_classes):
+    def __call__(self, scores: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
         """Return probabilities of the candidates and of each other class.
 
         Parameters
@@ -88,14 +88,14 @@ class TopLabel:
         return np.column_stack([best, found[:, :-1]]), found[:, -1]
 
 
-def _leads(scores, largest):
+def _leads(scores: np.ndarray, largest: float) -> np.ndarray:
     """Return how far the best score is above the second."""
     if scores.shape[1] < 2:
         return np.full(len(scores), largest)
     return np.where(scores[:, 1] > NO_SCORE, scores[:, 0] - scores[:, 1], largest)
 
 
-def _below(best, share, count):
+def _below(best: np.ndarray, share: np.ndarray, count: np.ndarray) -> np.ndarray:
     """Divide what the best class leaves by shares, none above the best.
 
     Parameters
@@ -124,7 +124,7 @@ def _below(best, share, count):
         full |= over
 
 
-def fit_top_label(held_out, n_classes):
+def fit_top_label(held_out: HeldOut, n_classes: int) -> TopLabel:
     """Fit a TopLabel on held-out rows of one class each.
 
     A logistic regression weighs the score and the lead, none of them below zero; with a thousand
@@ -155,7 +155,9 @@ def fit_top_label(held_out, n_classes):
     return TopLabel(slope, lead_slope, largest, curve, _fit_others(held_out, n_classes))
 
 
-def _logistic(features, hit, weight):
+def _logistic(
+    features: np.ndarray, hit: np.ndarray, weight: np.ndarray
+) -> tuple[float, float, float]:
     """Return maximum likelihood of two slopes, not below zero, and an offset."""
     targets = platt_targets(hit, weight)
     parts = [centre_and_scale(column, weight) for column in features.T]
@@ -163,7 +165,7 @@ def _logistic(features, hit, weight):
     z = (features - centre) / scale
     weight = weight / weight.sum()
 
-    def loss(parameters):
+    def loss(parameters: np.ndarray) -> tuple[float, np.ndarray]:
         utility = z @ parameters[:2] + parameters[2]
         excess = weight * (expit(utility) - targets)
         value = weight @ (np.logaddexp(0, utility) - targets * utility)
@@ -176,7 +178,7 @@ def _logistic(features, hit, weight):
     return float(slopes[0]), float(slopes[1]), float(offset - slopes @ centre)
 
 
-def _fit_others(held_out, n_classes):
+def _fit_others(held_out: HeldOut, n_classes: int) -> Temperature:
     """Fit the softmax among all classes but the best, by the rows whose best is wrong."""
     missed = ~held_out.hits[:, 0]
     scores, hits = held_out.scores[missed, 1:], held_out.hits[missed, 1:]

@@ -1,17 +1,19 @@
 """The transforms of scores into probabilities, and how each is fitted by maximum likelihood."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, softmax
 from sklearn.isotonic import IsotonicRegression
 
-from ..model_selection._out_of_fold import NO_SCORE
+from ..model_selection._out_of_fold import NO_SCORE, HeldOut
 from ..utils._records import either, is_array, is_not_negative, is_number, record
 
 
-def is_minus_infinity(value):
+def is_minus_infinity(value: Any) -> bool:
     return isinstance(value, float) and value == -np.inf
 
 
@@ -23,7 +25,7 @@ class Sigmoid:
     slope: float
     offset: float
 
-    def __call__(self, scores):
+    def __call__(self, scores: np.ndarray) -> np.ndarray:
         return expit(self.slope * scores + self.offset)
 
 
@@ -35,14 +37,14 @@ class Isotonic:
     score: np.ndarray
     probability: np.ndarray
 
-    def _check_record(self):
+    def _check_record(self) -> None:
         if not len(self.score) == len(self.probability) > 0 or (np.diff(self.score) < 0).any():
             raise ValueError("the points of an isotonic calibration are not in order")
 
-    def __call__(self, scores):
+    def __call__(self, scores: np.ndarray) -> np.ndarray:
         return np.interp(scores, self.score, self.probability)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         (first, last), (low, high) = self.score[[0, -1]], self.probability[[0, -1]]
         return (
             f"Isotonic({len(self.score)} points, score {first:.4g} to {last:.4g}, "
@@ -61,14 +63,14 @@ class Temperature:
     inverse: float
     other: float
 
-    def __call__(self, scores, has_others):
+    def __call__(self, scores: np.ndarray, has_others: np.ndarray) -> np.ndarray:
         """Return probabilities of the candidates and, in the last column, of all other classes."""
         utilities = np.where(scores > NO_SCORE, self.inverse * scores, -np.inf)
         other = np.where(has_others, self.other, -np.inf)
         return softmax(np.column_stack([utilities, other]), axis=1)
 
 
-def platt_targets(hits, weight):
+def platt_targets(hits: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Return targets instead of 0 and 1, which keep probabilities off 0 and 1 (Platt, section
     2).
     """
@@ -76,14 +78,14 @@ def platt_targets(hits, weight):
     return np.where(hits, (positives + 1) / (positives + 2), 1 / (negatives + 2))
 
 
-def fit_sigmoid(scores, hits, weight):
+def fit_sigmoid(scores: np.ndarray, hits: np.ndarray, weight: np.ndarray) -> Sigmoid:
     """Fit slope and offset by maximum likelihood; the slope is not below zero."""
     targets = platt_targets(hits, weight)
     centre, scale = centre_and_scale(scores, weight)
     z = (scores - centre) / scale
     weight = weight / weight.sum()
 
-    def loss(parameters):
+    def loss(parameters: np.ndarray) -> tuple[float, np.ndarray]:
         utility = parameters[0] * z + parameters[1]
         excess = weight * (expit(utility) - targets)
         value = weight @ (np.logaddexp(0, utility) - targets * utility)
@@ -95,13 +97,13 @@ def fit_sigmoid(scores, hits, weight):
     return Sigmoid(slope / scale, offset - slope * centre / scale)
 
 
-def fit_isotonic(scores, hits, weight):
+def fit_isotonic(scores: np.ndarray, hits: np.ndarray, weight: np.ndarray) -> Isotonic:
     regression = IsotonicRegression(out_of_bounds="clip")
     regression.fit(scores, platt_targets(hits, weight), sample_weight=weight)
     return Isotonic(regression.X_thresholds_, regression.y_thresholds_)
 
 
-def fit_temperature(held_out, n_classes):
+def fit_temperature(held_out: HeldOut, n_classes: int) -> Temperature:
     """Fit 1 / temperature and the utility of all other classes by maximum likelihood."""
     scored = held_out.scores > NO_SCORE
     weight = held_out.weight / held_out.weight.sum()
@@ -117,7 +119,7 @@ def fit_temperature(held_out, n_classes):
     share = possible / possible.sum(axis=1, keepdims=True)
     targets = (1 - smoothing) * true + smoothing * share
 
-    def loss(parameters):
+    def loss(parameters: np.ndarray) -> tuple[float, np.ndarray]:
         utilities = np.column_stack([parameters[0] * z, np.full(len(z), parameters[1])])
         utilities = np.where(possible, utilities, -np.inf)
         log_p = log_softmax(utilities, axis=1)
@@ -131,13 +133,17 @@ def fit_temperature(held_out, n_classes):
     return Temperature(inverse / scale, float(other))
 
 
-def centre_and_scale(scores, weight):
+def centre_and_scale(scores: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
     centre = np.average(scores, weights=weight)
     scale = np.sqrt(np.average((scores - centre) ** 2, weights=weight))
     return (float(centre), float(scale)) if scale > 0 else (float(centre), 1.0)
 
 
-def minimise(loss, start, bounds):
+def minimise(
+    loss: Callable[[np.ndarray], tuple[float, np.ndarray]],
+    start: list[float],
+    bounds: list[tuple[float | None, float | None]],
+) -> Iterator[float]:
     found = minimize(
         loss,
         start,

@@ -1,13 +1,16 @@
 """Which labels are mixed up."""
 
 from itertools import chain
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..base._explanation import shortened
 from ..metrics._label_sets import label_sets
 from ..metrics._ranking import rank, true_labels
-from ._display import VERMILION, DrawsOnAxes, ranked
+from ..utils._typing import LabelsLike, MatrixLike
+from ._display import VERMILION, Axes, DrawsOnAxes, ranked
 
 MOST_RANKS = 10  # best labels of a row that are looked at
 LONGEST_NAME = 28  # characters of a label's name
@@ -52,14 +55,26 @@ class LabelConfusionDisplay(DrawsOnAxes):
     (['cat', 'fox'], ['dog', 'dog'], [2.0, 1.0])
     """
 
-    def __init__(self, true, suggested, number, n_true):
+    def __init__(
+        self, true: np.ndarray, suggested: np.ndarray, number: np.ndarray, n_true: np.ndarray
+    ) -> None:
         self.true = true
         self.suggested = suggested
         self.number = number
         self.n_true = n_true
 
     @classmethod
-    def from_estimator(cls, estimator, X, y, *, n_pairs=12, sample_weight=None, ax=None, **kwargs):
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: MatrixLike,
+        y: LabelsLike,
+        *,
+        n_pairs: int = 12,
+        sample_weight: ArrayLike | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
         """Find and draw the pairs of a fitted estimator.
 
         Parameters
@@ -87,8 +102,16 @@ class LabelConfusionDisplay(DrawsOnAxes):
 
     @classmethod
     def from_predictions(
-        cls, y_true, y_pred, *, n_pairs=12, classes=None, sample_weight=None, ax=None, **kwargs
-    ):
+        cls,
+        y_true: LabelsLike,
+        y_pred: LabelsLike,
+        *,
+        n_pairs: int = 12,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
         """Find and draw the pairs of predictions.
 
         Parameters
@@ -119,7 +142,7 @@ class LabelConfusionDisplay(DrawsOnAxes):
         )
         return cls(*pairs).plot(ax, n_pairs=n_pairs, **kwargs)
 
-    def plot(self, ax=None, *, n_pairs=12, **kwargs):
+    def plot(self, ax: Axes | None = None, *, n_pairs: int = 12, **kwargs: Any) -> Self:
         """Draw the most frequent pairs as bars.
 
         Parameters
@@ -157,7 +180,7 @@ class LabelConfusionDisplay(DrawsOnAxes):
         return self
 
 
-def _labels_of(y_true, y_pred):
+def _labels_of(y_true: LabelsLike, y_pred: LabelsLike) -> list | np.ndarray:
     """Return all labels that occur, or the column numbers of an indicator."""
     predicted = set(np.asarray(y_pred).ravel().tolist())
     sets = label_sets(y_true)
@@ -169,7 +192,9 @@ def _labels_of(y_true, y_pred):
     return sorted(predicted | set(truth.tolist()))
 
 
-def _pairs(y_true, y_pred, classes, sample_weight):
+def _pairs(
+    y_true: LabelsLike, y_pred: LabelsLike, classes: np.ndarray, sample_weight: ArrayLike | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return missed and suggested labels, how often, and how often the missed ones are true."""
     n_ranks = min(MOST_RANKS, np.shape(y_pred)[1])
     ranking = rank(y_true, y_pred, n_ranks, classes, sample_weight, from_predict_topk=True)

@@ -1,10 +1,14 @@
 """Display of the features' contributions to one prediction."""
 
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..base._explain import explain
 from ..base._explanation import INTERCEPT, Explanation, shortened
-from ._display import BLUE, GREY, VERMILION, DrawsOnAxes
+from ..utils._typing import MatrixLike
+from ._display import BLUE, GREY, VERMILION, Axes, DrawsOnAxes
 
 LONGEST_NAME = 40  # characters of a feature's name
 
@@ -41,13 +45,21 @@ class ContributionsDisplay(DrawsOnAxes):
     3
     """
 
-    def __init__(self, explanation):
+    def __init__(self, explanation: Explanation) -> None:
         self.explanation = explanation
 
     @classmethod
     def from_estimator(
-        cls, estimator, X, *, label=None, k=10, feature_names=None, ax=None, **kwargs
-    ):
+        cls,
+        estimator: Any,
+        X: MatrixLike,
+        *,
+        label: Any = None,
+        k: int | None = 10,
+        feature_names: ArrayLike | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
         """Explain one prediction of a fitted estimator.
 
         Parameters
@@ -86,7 +98,9 @@ class ContributionsDisplay(DrawsOnAxes):
         return cls.from_explanation(found[0], ax=ax, **kwargs)
 
     @classmethod
-    def from_explanation(cls, explanation, *, ax=None, **kwargs):
+    def from_explanation(
+        cls, explanation: Explanation, *, ax: Axes | None = None, **kwargs: Any
+    ) -> Self:
         """Draw an explanation.
 
         Parameters
@@ -109,7 +123,7 @@ class ContributionsDisplay(DrawsOnAxes):
             )
         return cls(explanation).plot(ax, **kwargs)
 
-    def plot(self, ax=None, **kwargs):
+    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
         """Draw the bars.
 
         Parameters

@@ -1,11 +1,15 @@
 """Accuracy of the answers against the share of rows that are answered."""
 
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..metrics._coverage import coverage_curve
 from ..topk._predict import predict_topk
+from ..utils._typing import LabelsLike, MatrixLike
 from ..utils._unwrap import find_inner
-from ._display import DrawsOnAxes, draw_curve, name_of, names_for
+from ._display import Axes, DrawsOnAxes, draw_curve, name_of, names_for
 
 LEAST = 20  # rows answered, of which an accuracy is drawn
 
@@ -49,21 +53,37 @@ class CoverageDisplay(DrawsOnAxes):
     1.0
     """
 
-    def __init__(self, coverage, accuracy, thresholds, *, name=None):
+    def __init__(
+        self,
+        coverage: np.ndarray,
+        accuracy: np.ndarray,
+        thresholds: np.ndarray,
+        *,
+        name: str | None = None,
+    ) -> None:
         self.coverage = coverage
         self.accuracy = accuracy
         self.thresholds = thresholds
         self.name = name
 
     @property
-    def area(self):
+    def area(self) -> float:
         """Mean accuracy over all shares."""
         return float(np.diff(self.coverage, prepend=0.0) @ self.accuracy)
 
     @classmethod
     def from_estimator(
-        cls, estimator, X, y, *, scores="auto", sample_weight=None, name=None, ax=None, **kwargs
-    ):
+        cls,
+        estimator: Any,
+        X: MatrixLike,
+        y: LabelsLike,
+        *,
+        scores: str = "auto",
+        sample_weight: ArrayLike | None = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
         """Return coverage of a fitted estimator with ``predict_topk``.
 
         Parameters
@@ -105,16 +125,16 @@ class CoverageDisplay(DrawsOnAxes):
     @classmethod
     def from_predictions(
         cls,
-        y_true,
-        y_pred,
-        y_score,
+        y_true: LabelsLike,
+        y_pred: ArrayLike,
+        y_score: ArrayLike,
         *,
-        classes=None,
-        sample_weight=None,
-        name=None,
-        ax=None,
-        **kwargs,
-    ):
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
         """Return coverage of predictions and their scores.
 
         Parameters
@@ -144,7 +164,7 @@ class CoverageDisplay(DrawsOnAxes):
 
     _least = 0.0  # share of rows from which the curve is drawn
 
-    def plot(self, ax=None, *, name=None, **kwargs):
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> Self:
         """Draw the curve.
 
         Parameters

@@ -1,13 +1,16 @@
 """Performance on frequent and on rare labels."""
 
 from itertools import chain
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..metrics._label_sets import label_sets
 from ..metrics._ranking import rank, true_labels
+from ..utils._typing import LabelsLike, MatrixLike
 from ..utils._unwrap import find_inner
-from ._display import DrawsOnAxes, default_k, draw_curve, has_curves, name_of, ranked
+from ._display import Axes, DrawsOnAxes, default_k, draw_curve, has_curves, name_of, ranked
 
 MOST_BINS = 8  # beside that of labels never seen: more would not leave room for their names
 K = 5  # best labels looked at where the user says nothing
@@ -60,7 +63,17 @@ class LabelFrequencyDisplay(DrawsOnAxes):
     [1.0, 1.0, 0.0, nan]
     """
 
-    def __init__(self, bins, n_labels, n_true, n_predicted, n_hits, *, k, name=None):
+    def __init__(
+        self,
+        bins: np.ndarray,
+        n_labels: np.ndarray,
+        n_true: np.ndarray,
+        n_predicted: np.ndarray,
+        n_hits: np.ndarray,
+        *,
+        k: int,
+        name: str | None = None,
+    ) -> None:
         self.bins = bins
         self.n_labels = n_labels
         self.n_true = n_true
@@ -70,31 +83,31 @@ class LabelFrequencyDisplay(DrawsOnAxes):
         self.name = name
 
     @property
-    def recall(self):
+    def recall(self) -> np.ndarray:
         """Share of the true labels of each bin that were found."""
         return _share(self.n_hits, self.n_true)
 
     @property
-    def precision(self):
+    def precision(self) -> np.ndarray:
         """Share of the predictions of each bin's labels that were true."""
         return _share(self.n_hits, self.n_predicted)
 
     @classmethod
     def from_estimator(
         cls,
-        estimator,
-        X,
-        y,
+        estimator: Any,
+        X: MatrixLike,
+        y: LabelsLike,
         *,
-        k=None,
-        metric="recall",
-        support=None,
-        bins=None,
-        sample_weight=None,
-        name=None,
-        ax=None,
-        **kwargs,
-    ):
+        k: int | None = None,
+        metric: str = "recall",
+        support: ArrayLike | None = None,
+        bins: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
         """Display head and tail of a fitted estimator.
 
         Parameters
@@ -139,19 +152,19 @@ class LabelFrequencyDisplay(DrawsOnAxes):
     @classmethod
     def from_predictions(
         cls,
-        y_true,
-        y_pred,
+        y_true: LabelsLike,
+        y_pred: LabelsLike,
         *,
-        support,
-        k=None,
-        metric="recall",
-        bins=None,
-        classes=None,
-        sample_weight=None,
-        name=None,
-        ax=None,
-        **kwargs,
-    ):
+        support: ArrayLike,
+        k: int | None = None,
+        metric: str = "recall",
+        bins: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
         """Display head and tail of predictions.
 
         Parameters
@@ -188,7 +201,14 @@ class LabelFrequencyDisplay(DrawsOnAxes):
         )
         return cls(*counts, k=k, name=name).plot(ax, metric=metric, **kwargs)
 
-    def plot(self, ax=None, *, metric="recall", name=None, **kwargs):
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        metric: str = "recall",
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> Self:
         """Draw recall or precision, bin by bin.
 
         Parameters
@@ -223,7 +243,7 @@ class LabelFrequencyDisplay(DrawsOnAxes):
         return self
 
 
-def _ticks(bins, n_labels):
+def _ticks(bins: np.ndarray, n_labels: np.ndarray) -> list[str]:
     """Return the texts below the bins, none so wide that it runs into the next."""
     spans = [f"{low}" if low == high else f"{low}\u2013{high}" for low, high in bins]
     if max(map(len, spans)) > WIDEST_SPAN:
@@ -231,18 +251,25 @@ def _ticks(bins, n_labels):
     return [f"{span}\n({n})" for span, n in zip(spans, n_labels, strict=True)]
 
 
-def _share(part, whole):
+def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
     return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
 
 
-def _check_metric(metric):
+def _check_metric(metric: str) -> None:
     if metric not in ("recall", "precision"):
         raise ValueError(f"metric must be 'recall' or 'precision', got {metric!r}")
 
 
 def counts_by_frequency(
-    y_true, y_pred, k, classes, sample_weight, support, bins, from_predict_topk
-):
+    y_true: LabelsLike,
+    y_pred: LabelsLike,
+    k: int,
+    classes: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    support: ArrayLike,
+    bins: ArrayLike | None,
+    from_predict_topk: bool,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return bins, and what is in each: labels, true ones, predicted ones, hits."""
     given = _labels_given(y_true)
     if given is not None and classes is None:
@@ -260,7 +287,7 @@ def counts_by_frequency(
     columns, retrieved = ranking.columns, ranking.columns >= 0
     weight = np.broadcast_to(ranking.weight[:, None], columns.shape)
 
-    def per_bin(labels, weights):
+    def per_bin(labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
         return np.bincount(of_label[labels], weights=weights, minlength=len(bins))
 
     n_true = per_bin(ranking.truth.indices, np.repeat(ranking.weight, ranking.n_true))
@@ -272,7 +299,7 @@ def counts_by_frequency(
     return bins, n_labels, n_true, n_predicted, n_hits
 
 
-def _labels_given(y_true):
+def _labels_given(y_true: LabelsLike) -> set | None:
     """Return the labels of 1-D y_true, one a row or a list a row; None of an indicator."""
     sets = label_sets(y_true)
     if sets is not None:
@@ -281,7 +308,7 @@ def _labels_given(y_true):
     return set(truth.tolist()) if truth.ndim == 1 else None
 
 
-def _checked_support(support, n_classes):
+def _checked_support(support: ArrayLike, n_classes: int) -> np.ndarray:
     support = np.asarray(support)
     if support.shape != (n_classes,):
         raise ValueError(
@@ -293,7 +320,7 @@ def _checked_support(support, n_classes):
     return support.astype(np.int64)
 
 
-def _bins(support, n_unknown, lower):
+def _bins(support: np.ndarray, n_unknown: int, lower: ArrayLike | None) -> np.ndarray:
     """Return the least and largest support of the bins that hold labels, (n_bins, 2), head
     first.
     """
@@ -309,7 +336,7 @@ def _bins(support, n_unknown, lower):
     return bins
 
 
-def _non_empty(support, base):
+def _non_empty(support: np.ndarray, base: int) -> np.ndarray:
     """Return the bins 1, 2 to base, base + 1 to base^2, ... that hold labels."""
     lower = [1, 2, base + 1]
     while lower[-1] <= support.max(initial=1):
@@ -317,7 +344,7 @@ def _non_empty(support, base):
     return _between(support, np.array(lower))
 
 
-def _between(support, lower):
+def _between(support: np.ndarray, lower: np.ndarray) -> np.ndarray:
     upper = np.append(lower[1:] - 1, max(lower[-1], support.max(initial=1)))
     held = np.unique(np.searchsorted(lower, support[support > 0], side="right") - 1)
     bins = np.column_stack([lower, np.minimum(upper, support.max(initial=1))])

@@ -1,5 +1,7 @@
 """How a fitted model does on each label."""
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 
@@ -7,10 +9,11 @@ from ..base._label_counts import LabelReport
 from ..metrics._ranking import codes, true_labels
 from ..topk._predict import predict_topk
 from ..utils._given_labels import in_order_of
+from ..utils._typing import LabelsLike, MatrixLike
 from ..utils._unwrap import find_inner
 
 
-def label_report(estimator, X, y, k=None):
+def label_report(estimator: Any, X: MatrixLike, y: LabelsLike, k: int | None = None) -> LabelReport:
     """Report training samples, weights and accuracy on held-out rows of every label.
 
     Parameters
@@ -63,7 +66,9 @@ def label_report(estimator, X, y, k=None):
     return LabelReport(known.labels, known.support, known.n_weights, *counts)
 
 
-def _indicator(y, classes, name, top=False, grades=False):
+def _indicator(
+    y: LabelsLike, classes: np.ndarray, name: str, top: bool = False, grades: bool = False
+) -> sparse.csr_array:
     """Return labels, an indicator, or the k best labels of each row, as CSR (n_samples,
     n_classes).
     """
@@ -76,7 +81,7 @@ def _indicator(y, classes, name, top=False, grades=False):
             )
         return y.astype(np.int64)
     table = {label: place for place, label in enumerate(classes.tolist())}
-    columns = codes(y.reshape(len(y), -1), table)
+    columns = codes(y.reshape(y.shape[0], -1), table)
     n_rows, per_row = columns.shape
     columns = np.where(columns < 0, len(classes), columns).ravel()  # unknown ones at the end
     parts = np.ones(len(columns), dtype=np.int64), columns, np.arange(n_rows + 1) * per_row

@@ -1,11 +1,15 @@
 """All measures of a model on samples that stream in: precision, nDCG, F1, by frequency."""
 
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 from sklearn.preprocessing import MultiLabelBinarizer
 
 from ..metrics import f1_at_k, macro_f1, micro_f1, ndcg_at_k, precision_at_k, psprecision_at_k
 from ..topk._predict import predict_topk
 from ..utils._propensity import propensities_of
+from ..utils._typing import MatrixLike
 from ..utils._unwrap import find_inner
 from ._label_frequency import counts_by_frequency
 
@@ -13,7 +17,7 @@ CUTS = 1, 3, 5
 MOST = 10  # best labels of a sample that a threshold chooses from
 
 
-def support_of(model) -> np.ndarray | None:
+def support_of(model: Any) -> np.ndarray | None:
     """Return the training samples of each label, where the model has kept them."""
     try:
         linear = find_inner(model, "explain", into_meta_estimators=True).estimator
@@ -22,7 +26,12 @@ def support_of(model) -> np.ndarray | None:
         return None
 
 
-def measured(model, parts, n_train: int | None, threshold: float | None = None) -> dict:
+def measured(
+    model: Any,
+    parts: Iterable[tuple[MatrixLike, list[list]]],
+    n_train: int | None,
+    threshold: float | None = None,
+) -> dict:
     """Return the measures of a model on samples that come in parts of (X, lists of labels).
 
     Labels that the model does not know count as true, and are never found. F1 of sets is that of
@@ -36,7 +45,8 @@ def measured(model, parts, n_train: int | None, threshold: float | None = None) 
     for X, labels in parts:
         truth += labels
         some, of_some = predict_topk(model, X, most, scores=scores)
-        best.append(some), values.append(of_some)
+        best.append(some)
+        values.append(of_some)
     if not truth:
         raise ValueError("there are no samples with labels to measure with")
     best, values = np.concatenate(best), np.concatenate(values)
@@ -62,7 +72,9 @@ def measured(model, parts, n_train: int | None, threshold: float | None = None) 
     return {"samples": len(truth), "labels": len(classes), **found}
 
 
-def _by_frequency(truth, best, classes, support):
+def _by_frequency(
+    truth: list[list], best: np.ndarray, classes: np.ndarray, support: np.ndarray
+) -> list[dict[str, Any]]:
     """Return the share of true labels among the best, by training samples of the label."""
     parts = counts_by_frequency(truth, best, best.shape[1], classes, None, support, None, True)
     bins, n_labels, n_true, _, n_hits = parts

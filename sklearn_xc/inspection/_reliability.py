@@ -1,11 +1,15 @@
 """Predicted probabilities against the frequencies that follow."""
 
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..metrics import reliability_curve
 from ..topk._predict import predict_topk
+from ..utils._typing import LabelsLike, MatrixLike
 from ..utils._unwrap import find_inner
-from ._display import GREY, DrawsOnAxes, draw_curve, has_curves, name_of, names_for
+from ._display import GREY, Axes, DrawsOnAxes, draw_curve, has_curves, name_of, names_for
 
 N_BINS = 15  # as in expected_calibration_error
 SMALLEST, LARGEST = 12, 120  # areas of the points, in square points
@@ -54,7 +58,15 @@ class ReliabilityDisplay(DrawsOnAxes):
     0.225
     """
 
-    def __init__(self, prob_true, prob_pred, weight, *, k=5, name=None):
+    def __init__(
+        self,
+        prob_true: np.ndarray,
+        prob_pred: np.ndarray,
+        weight: np.ndarray,
+        *,
+        k: int = 5,
+        name: str | None = None,
+    ) -> None:
         self.prob_true = prob_true
         self.prob_pred = prob_pred
         self.weight = weight
@@ -62,7 +74,7 @@ class ReliabilityDisplay(DrawsOnAxes):
         self.name = name
 
     @property
-    def error(self):
+    def error(self) -> float:
         """Expected calibration error over these bins."""
         distance = np.abs(self.prob_true - self.prob_pred)
         return float(self.weight @ distance / self.weight.sum())
@@ -70,18 +82,18 @@ class ReliabilityDisplay(DrawsOnAxes):
     @classmethod
     def from_estimator(
         cls,
-        estimator,
-        X,
-        y,
+        estimator: Any,
+        X: MatrixLike,
+        y: LabelsLike,
         *,
-        k=5,
-        n_bins=N_BINS,
-        strategy="uniform",
-        sample_weight=None,
-        name=None,
-        ax=None,
-        **kwargs,
-    ):
+        k: int = 5,
+        n_bins: int = N_BINS,
+        strategy: str = "uniform",
+        sample_weight: ArrayLike | None = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
         """Display the reliability of a fitted estimator with ``predict_topk(X, k,
         scores="proba")``.
 
@@ -129,19 +141,19 @@ class ReliabilityDisplay(DrawsOnAxes):
     @classmethod
     def from_predictions(
         cls,
-        y_true,
-        y_pred,
-        y_prob=None,
+        y_true: LabelsLike,
+        y_pred: LabelsLike,
+        y_prob: ArrayLike | None = None,
         *,
-        k=5,
-        n_bins=N_BINS,
-        strategy="uniform",
-        classes=None,
-        sample_weight=None,
-        name=None,
-        ax=None,
-        **kwargs,
-    ):
+        k: int = 5,
+        n_bins: int = N_BINS,
+        strategy: str = "uniform",
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
         """Display the reliability of predicted probabilities.
 
         Parameters
@@ -182,7 +194,7 @@ class ReliabilityDisplay(DrawsOnAxes):
         )
         return cls(*curve, k=k, name=name).plot(ax, **kwargs)
 
-    def plot(self, ax=None, *, name=None, **kwargs):
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> Self:
         """Draw the diagram.
 
         Parameters

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..base._classifier import BaseXCClassifier
 from ..training._convergence import number_of_passes
 from ._state import MemoirState
 from ._train import MarginSettings
@@ -37,18 +38,18 @@ SAMPLES_OF_A_STEP = 20
 FEWEST_BATCHES = 10
 
 
-def passes_of(model, n_samples):
+def passes_of(model: BaseXCClassifier, n_samples: int) -> int:
     """Return how many passes over this many samples."""
     usual = PASSES_TO_STOP if model.early_stopping else PASSES
     return number_of_passes(model.max_iter, usual, n_samples, SAMPLES_OF_A_STEP)
 
 
-def bias_of(model, state):
+def bias_of(model: BaseXCClassifier, state: MemoirState) -> float:
     """Return the value of the constant feature; 0 for none."""
     return float(CONSTANT * np.sqrt(state.mean_square)) if model.fit_intercept else 0.0
 
 
-def batch_size_of(model, state):
+def batch_size_of(model: BaseXCClassifier, state: MemoirState) -> float:
     """Return the size of batches that are equal parts of the rows."""
     n_rows, size = round(state.seen.n_rows), model.batch_size
     if size == "auto":
@@ -58,7 +59,9 @@ def batch_size_of(model, state):
     return n_rows / max(1, round(n_rows / max(1, int(size))))
 
 
-def settings_of(model, state: MemoirState):
+def settings_of(
+    model: BaseXCClassifier, state: MemoirState
+) -> tuple[MarginSettings, tuple[float, float, float]]:
     """Return the settings of the passes, and what the model reports of them.
 
     While rows are new, an unknown number of others is to come. In a pass over all of
@@ -75,6 +78,7 @@ def settings_of(model, state: MemoirState):
     reported : tuple of float
         alpha, eta0 and eta_step.
     """
+    assert state.bias is not None  # it is set before the settings are asked for
     square, batch_size = state.mean_square, batch_size_of(model, state)
     alpha, eta0, eta_step, by_now = model.alpha, model.eta0, model.eta_step, 1.0
     if alpha == "auto":

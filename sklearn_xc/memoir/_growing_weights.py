@@ -7,6 +7,7 @@ from scipy import sparse
 
 from .._kernels.memoir._growing_weights import WeightLists
 from ..persistence import require_lists
+from ..utils._coordinates import Coordinates
 from ..utils._csr import narrow_pointers
 from ..utils._matrix import narrow_indices
 from ..utils._records import is_array, is_not_negative, is_number, record
@@ -60,14 +61,14 @@ class Iterates:
     n_iterates: float
 
     @property
-    def arrays(self):
+    def arrays(self) -> tuple[np.ndarray, ...]:
         return self.indptr, self.classes, self.values, self.sums
 
-    def without_average(self):
+    def without_average(self) -> "Iterates":
         """Return the last iterate alone."""
         return replace(self, sums=np.empty(0, dtype=np.float32), sum_of_scales=0.0, n_iterates=0)
 
-    def in_weights_of(self, factor):
+    def in_weights_of(self, factor: float) -> "Iterates":
         """Return a record whose mean weight of samples is divided by this factor."""
         return replace(
             self,
@@ -76,21 +77,21 @@ class Iterates:
             n_iterates=self.n_iterates * factor,
         )
 
-    def with_classes_at(self, places):
+    def with_classes_at(self, places: np.ndarray) -> "Iterates":
         """Return a record with each class at its new place, ascending as before."""
         return replace(self, classes=places.astype(np.int32)[self.classes])
 
-    def in_columns(self, before, now):
+    def in_columns(self, before: np.ndarray, now: np.ndarray) -> "Iterates":
         """Return a record of the columns `now`, among which are those that this is of, `before`."""
         lengths, grown = np.diff(self.indptr), np.zeros(len(now) + 1, dtype=np.int64)
         grown[np.searchsorted(now, before)], grown[-1] = lengths[:-1], lengths[-1]
         return replace(self, indptr=np.append(np.int64(0), np.cumsum(grown)))
 
-    def require_lists(self, n_features, n_classes):
+    def require_lists(self, n_features: int, n_classes: int) -> None:
         """Raise ValueError unless a kernel can follow the lists."""
         require_lists(self.arrays, n_features + 1, n_classes)
 
-    def model(self, n_classes, average):
+    def model(self, n_classes: int, average: bool) -> tuple[sparse.csr_array, np.ndarray]:
         """Return the last iterate or the average.
 
         Returns
@@ -133,7 +134,14 @@ class GrowingWeights:
         Whether samples have all features.
     """
 
-    def __init__(self, n_classes, n_features, averaged, start=None, dense=False):
+    def __init__(
+        self,
+        n_classes: int,
+        n_features: int,
+        averaged: bool,
+        start: Iterates | None = None,
+        dense: bool = False,
+    ) -> None:
         self.lists = WeightLists(n_features + 1, n_classes, averaged, dense)
         self.state = np.array([1.0, 0.0, 0.0])  # scale, sum of the scales of iterates, ||V||^2
         self.n_iterates = self.n_folds = 0
@@ -148,14 +156,18 @@ class GrowingWeights:
             if averaged and not start.sums.size:  # saved without sums: the average begins here
                 self.state[1] = self.n_iterates = 0
 
-    def save(self):
-        return Iterates(*self.lists.dump(), *map(float, self.state), self.n_iterates)
+    def save(self) -> Iterates:
+        scale, sum_of_scales, square = map(float, self.state)
+        indptr, classes, values, sums = self.lists.dump()
+        return Iterates(
+            indptr, classes, values, sums, scale, sum_of_scales, square, self.n_iterates
+        )
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, int]:
         return self.lists.n_classes, self.lists.n_features - 1
 
-    def shrink(self, factor):
+    def shrink(self, factor: float) -> None:
         """Multiply W by a factor."""
         if not 0 < self.state[0] * factor < np.inf:
             factor = 0.0
@@ -163,7 +175,7 @@ class GrowingWeights:
         if self.state[0] < SMALLEST_SCALE:
             self.fold()
 
-    def fold(self):
+    def fold(self) -> None:
         """Make the scale 1 again."""
         scale, of_iterates, square = self.state
         self.lists.rescale(scale, of_iterates)
@@ -171,13 +183,13 @@ class GrowingWeights:
         self.folded *= scale
         self.state[:] = 1, 0, scale**2 * square
 
-    def project(self, radius):
+    def project(self, radius: float) -> None:
         """Project on the ball of this radius around zero."""
         norm = self.state[0] * np.sqrt(max(self.state[2], 0))
         if norm > radius:
             self.shrink(radius / norm)
 
-    def truncate(self, classes, threshold):
+    def truncate(self, classes: np.ndarray, threshold: float) -> None:
         """Truncate weights of these classes (eq. 13), by the threshold or the largest allowed.
 
         The cut of a threshold t is the root of the sum of min(|v|, t)^2, which divided by t falls:
@@ -196,12 +208,12 @@ class GrowingWeights:
         self.state[2] = left
         self.lists.truncate(chosen, scaled, self.state[1], False)
 
-    def _cut(self, chosen, threshold):
+    def _cut(self, chosen: np.ndarray, threshold: float) -> tuple[float, float]:
         """Return the length that a threshold would cut, and the square of what it would leave."""
         square, left = self.lists.truncate(chosen, threshold, self.state[1], True)
         return np.sqrt(square), left
 
-    def count_iterates(self, own, total):
+    def count_iterates(self, own: float, total: float) -> None:
         """Count W as an iterate of the average, for the first sample of a batch.
 
         Parameters
@@ -212,21 +224,23 @@ class GrowingWeights:
         self.state[1] += self.state[0] * own
         self.n_iterates += total
 
-    def values(self):
+    def values(self) -> sparse.csr_array:
         """Return V with the column of the intercept last: CSR of float32 (n_classes, n_features +
         1).
         """
         indptr, classes, values, _ = self.lists.dump()
         return self._csr(indptr, classes, values)
 
-    def _csr(self, indptr, classes, data):
+    def _csr(self, indptr: np.ndarray, classes: np.ndarray, data: np.ndarray) -> sparse.csr_array:
         shape = self.lists.n_classes, self.lists.n_features
         csr = sparse.csc_array((data, classes, narrow_pointers(indptr)), shape=shape).tocsr()
         csr.sort_indices()
         return narrow_indices(csr)
 
 
-def of_length_one(coef, constant):
+def of_length_one(
+    coef: sparse.csr_array, constant: np.ndarray
+) -> tuple[sparse.csr_array, np.ndarray]:
     """Return weights and intercepts divided by the lengths of the classes' weights."""
     lengths = np.sqrt(coef.multiply(coef).sum(axis=1) + constant.astype(np.float64) ** 2)
     lengths[lengths == 0] = 1
@@ -234,7 +248,9 @@ def of_length_one(coef, constant):
     return sparse.csr_array((data, coef.indices, coef.indptr), shape=coef.shape), constant / lengths
 
 
-def outside(coordinates, coef, intercept):
+def outside(
+    coordinates: Coordinates, coef: sparse.csr_array, intercept: np.ndarray
+) -> tuple[sparse.csr_array, np.ndarray]:
     """Return weights for samples as they were given, from those for the coordinates of the fit."""
     if not coordinates.changes_nothing:
         scale, mean = coordinates.scale, coordinates.mean

@@ -62,15 +62,17 @@ class MemoirState:
     def mean_square(self) -> float:
         return self.squares / self.seen.weight_of_visits or 1.0
 
-    def begun_anew(self):
+    def begun_anew(self) -> "MemoirState":
         """Return the state with nothing seen, in the coordinates of its iterates."""
         return MemoirState(coordinates=self.coordinates, bias=self.bias)
 
-    def with_totals(self, totals):
+    def with_totals(self, totals: np.ndarray | None) -> "MemoirState":
         """Return the state with other weights of the classes, the same for None."""
         return self if totals is None else replace(self, totals=totals)
 
-    def with_samples(self, hashes, squares, weight):
+    def with_samples(
+        self, hashes: np.ndarray, squares: np.ndarray, weight: np.ndarray
+    ) -> tuple["MemoirState", np.ndarray]:
         """Return the state with the samples of a call too, and the weights to train them with.
 
         Steps are of one rate, and as long as the row: that of a row far longer than others would
@@ -101,17 +103,17 @@ class MemoirState:
         )
         return state, weight
 
-    def _typical_length(self, squares):
+    def _typical_length(self, squares: np.ndarray) -> float:
         """Return the typical row length: of earlier calls, or in the first call its median."""
         if self.seen.weight_of_visits > 0 and self.squares > 0:
             return float(np.sqrt(self.squares / self.seen.weight_of_visits))
         return typical_length(squares)
 
-    def after(self, iterates, n_visits):
+    def after(self, iterates: Iterates, n_visits: int) -> "MemoirState":
         """Return the state after passes with so many visits that led to these iterates."""
         return replace(self, saved=iterates, n_visited=self.n_visited + n_visits)
 
-    def placed(self, places, n_classes):
+    def placed(self, places: np.ndarray, n_classes: int) -> "MemoirState":
         """Return the state with each class at its new place."""
         totals = self.totals
         if totals is not None:

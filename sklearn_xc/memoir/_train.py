@@ -1,16 +1,18 @@
 """The run function of MEMOIR: passes of batches, each with shrinking, projection or truncation."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from .._kernels.memoir import _steps as kernel
+from ..utils._callbacks import Progress
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import single_threaded_blas
 from ..utils._random import stream
 from ..utils._rows import Rows
 from ._growing_weights import GrowingWeights, Iterates
-from ._violator_search import AllClasses, make_search
+from ._violator_search import AllClasses, IndexedClasses, SearchSettings, make_search
 
 BYTES_OF_A_FEATURE = 32  # that no class uses
 
@@ -60,16 +62,6 @@ class MarginSettings:
 
 
 @dataclass(frozen=True)
-class SearchSettings:
-    """Where the most violating classes are looked for, as in the estimator."""
-
-    search: str
-    min_recall: float
-    n_bits: int
-    sketch_dim: int
-
-
-@dataclass(frozen=True)
 class MemoirOutcome:
     """Result of the passes.
 
@@ -96,7 +88,7 @@ class MemoirOutcome:
     recall: float
 
 
-def require_lists_of_features(n_classes, n_features):
+def require_lists_of_features(n_classes: int, n_features: int) -> None:
     """Refuse lists of weights that do not fit into memory while they are empty."""
     require_memory(
         BYTES_OF_A_FEATURE * n_features + 4 * n_classes,
@@ -110,13 +102,13 @@ def fit_memoir(
     problem: MemoirProblem,
     settings: MarginSettings,
     search_settings: SearchSettings,
-    start,
+    start: Iterates | None,
     *,
     n_passes: int,
     seed: int,
-    n_jobs,
-    progress,
-    validate=None,
+    n_jobs: int | None,
+    progress: Progress,
+    validate: Callable[[GrowingWeights], float] | None = None,
 ) -> MemoirOutcome:
     """Make passes over the samples.
 
@@ -157,7 +149,12 @@ def fit_memoir(
     )
 
 
-def run_passes(steps, n_passes, progress, validate):
+def run_passes(
+    steps: "MemoirSteps",
+    n_passes: int,
+    progress: Progress,
+    validate: Callable[[GrowingWeights], float] | None,
+) -> tuple[list[float], list[float], bool]:
     """Make passes until `validate` or a callback ends them; losses, scores, ended or not."""
     losses, scores, stopped = [], [], False
     weights, settings = steps.weights, steps.settings
@@ -201,9 +198,12 @@ class MemoirSteps:
         told by ``changed(classes)`` which classes their steps may have moved.
     """
 
-    def __init__(self, problem, weights, settings, seed):
+    def __init__(
+        self, problem: MemoirProblem, weights: GrowingWeights, settings: MarginSettings, seed: int
+    ) -> None:
         self.problem, self.weights, self.settings = problem, weights, settings
-        self.search, self.seed = AllClasses(), seed
+        self.search: AllClasses | IndexedClasses = AllClasses()
+        self.seed = seed
         self.y, self.sample_weight = problem.codes, problem.sample_weight
         rows, bias, weight = problem.rows, settings.bias, problem.sample_weight
         self.samples = kernel.Samples(
@@ -222,7 +222,7 @@ class MemoirSteps:
         self.stop = np.zeros(1, dtype=np.int32)
         self.n_scored = self.n_visited = 0
 
-    def order(self, epoch):
+    def order(self, epoch: int) -> np.ndarray:
         """Return the samples of a pass: each once, or each class equally often."""
         rng = stream(self.seed, "pass", epoch)
         if self.settings.sampling == "uniform":
@@ -233,7 +233,7 @@ class MemoirSteps:
         drawn = rng.integers(len(present), size=len(self.visited))
         return by_class[ends[drawn] - 1 - rng.integers(counts[drawn])]
 
-    def epoch(self, number, n_before):
+    def epoch(self, number: int, n_before: int) -> float:
         """Return a pass; returns the mean loss of the samples, each before its step.
 
         Parameters
@@ -251,7 +251,7 @@ class MemoirSteps:
         counted = self.sample_weight[order].sum(dtype=np.float64) if self.sample_weight.size else 0
         return loss / (counted or len(order))
 
-    def batch(self, samples, t):
+    def batch(self, samples: np.ndarray, t: float) -> float:
         """Run one round of the outer loop of Algorithm 1 or 2; returns the sum of the losses.
 
         A batch of fewer samples than the settings speak of, as a part of the data may be, carries
@@ -280,14 +280,16 @@ class MemoirSteps:
             weights.count_iterates(*self.shares_of_average(samples))
         return loss
 
-    def shares_of_average(self, samples):
+    def shares_of_average(self, samples: np.ndarray) -> tuple[float, float]:
         """Return how much the first sample, and all, count in the average of the iterates."""
         if not self.sample_weight.size:
             return 1 / self.problem.mean_weight, len(samples) / self.problem.mean_weight
         weight = self.sample_weight[samples].astype(np.float64) / self.problem.mean_weight
         return float(weight[0]), float(weight.sum())
 
-    def visit(self, samples, rate, violators, continued, t):
+    def visit(
+        self, samples: np.ndarray, rate: float, violators: np.ndarray, continued: bool, t: float
+    ) -> float:
         weights = self.weights
         loss, n_scored, bad = kernel.run_batch(
             self.samples,

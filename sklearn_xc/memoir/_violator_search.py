@@ -1,5 +1,8 @@
 """Where MEMOIR looks for the most violating class: among all, or those an index retrieves."""
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 
@@ -7,6 +10,9 @@ from ..mips import HNSWIndex, SimpleLSHIndex
 from ..mips import _cost as cost
 from ..utils._optional_import import is_available
 from ..utils._random import stream
+from ..utils._rows import Rows
+from ..utils._typing import Matrix
+from ._growing_weights import GrowingWeights
 
 FEWEST_CANDIDATES = 10  # for each sample; as many more as the index needs for its recall
 # A graph names the best first, so that few of those it looks at suffice: at most this share of all
@@ -25,10 +31,20 @@ TURNED = 0.25
 CLASSES_AT_ONCE, FEWEST_BLOCKS = 4096, 8
 # Such a graph takes half the time of the usual one to build, 48 to 88 us a class of 128 dimensions,
 # and twice to ask, 70 to 40 us a sample; `mips._cost` counts a third of what building it takes.
-QUICK_GRAPH = {"M": 12, "ef_construction": 50}
+QUICK_GRAPH: dict[str, Any] = {"M": 12, "ef_construction": 50}
 BUILDING = 3.0
 USUAL_RECALL = 0.9
 SAMPLE = 256  # training rows by which an index measures its recall
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """Where the most violating classes are looked for, as in the estimator."""
+
+    search: str
+    min_recall: float
+    n_bits: int
+    sketch_dim: int
 
 
 class AllClasses:
@@ -38,11 +54,11 @@ class AllClasses:
     samples_at_once = 4096
     shared = np.empty(0, dtype=np.int32)
 
-    def candidates(self, samples):
+    def candidates(self, samples: np.ndarray) -> np.ndarray:
         """Return None, which stands for all classes."""
         return np.empty((len(samples), 0), dtype=np.int32)
 
-    def changed(self, *classes):
+    def changed(self, *classes: np.ndarray) -> None:
         """Ignore changes: there is nothing to keep up to date."""
 
 
@@ -67,7 +83,14 @@ class IndexedClasses:
 
     shared = AllClasses.shared
 
-    def __init__(self, index, X, weights, seed, name):
+    def __init__(
+        self,
+        index: HNSWIndex | SimpleLSHIndex,
+        X: Matrix,
+        weights: GrowingWeights,
+        seed: int,
+        name: str,
+    ) -> None:
         self.index, self.X, self.weights, self.name = index, X, weights, name
         self.most = max(FEWEST_CANDIDATES, int(LARGEST_SHARE[name] * weights.shape[0]))
         rng = stream(seed, "recall")
@@ -77,16 +100,16 @@ class IndexedClasses:
         self.moved = np.full(weights.shape[0], weights.state[2] > 0)  # if training goes on: all
 
     @property
-    def recall_(self):
+    def recall_(self) -> float:
         """Of the candidates retrieved; 1 where it has given up and all classes are scored."""
         return self.index.recall_ if self.built else 1.0
 
     @property
-    def search_(self):
+    def search_(self) -> str:
         """The search that ran: "exact" where the index was never built, or has given up."""
         return self.name if self.built and self.index.mode_ != "exact" else "exact"
 
-    def candidates(self, samples):
+    def candidates(self, samples: np.ndarray) -> np.ndarray:
         self.refresh()
         self.shared = np.flatnonzero(self.moved).astype(np.int32)
         if not self.built or self.index.mode_ == "exact":
@@ -97,7 +120,7 @@ class IndexedClasses:
         retrieved[self.moved[retrieved]] = -1  # of which each is a candidate once
         return retrieved
 
-    def refresh(self):
+    def refresh(self) -> None:
         """Bring the index up to date if it is too far behind; there is none at first."""
         folded = self.built and self.n_folds != self.weights.n_folds
         allowed = MOVED_SHARE if self.built else FIRST_SHARE
@@ -112,7 +135,7 @@ class IndexedClasses:
             self.index.update(changed, self.weights.values()[changed])
         self.moved[:] = False
 
-    def changed(self, *classes):
+    def changed(self, *classes: np.ndarray) -> None:
         for some in classes:
             self.moved[some] = True
 
@@ -141,7 +164,15 @@ class LaggingIndex(IndexedClasses):
     name : str
     """
 
-    def __init__(self, index, X, y, weights, seed, name):
+    def __init__(
+        self,
+        index: HNSWIndex | SimpleLSHIndex,
+        X: np.ndarray,
+        y: np.ndarray,
+        weights: GrowingWeights,
+        seed: int,
+        name: str,
+    ) -> None:
         super().__init__(index, X, weights, seed, name)
         n_classes, width = weights.lists.rows.shape
         self.y = y
@@ -151,10 +182,10 @@ class LaggingIndex(IndexedClasses):
         self.tried = False
 
     @property
-    def search_(self):
+    def search_(self) -> str:
         return self.name
 
-    def candidates(self, samples):
+    def candidates(self, samples: np.ndarray) -> np.ndarray:
         self.refresh()
         moved = np.flatnonzero(self.moved).astype(np.int32)
         self.spent += float(len(samples)) * len(moved) * self.class_cost
@@ -163,7 +194,7 @@ class LaggingIndex(IndexedClasses):
         others[self.moved[others]] = -1
         return np.hstack([others, self.best_of(moved, samples)])
 
-    def others(self, samples):
+    def others(self, samples: np.ndarray) -> np.ndarray:
         """Return candidates that have not moved: of the index, or two of those without weights."""
         if self.built:
             n = max(FEWEST_CANDIDATES, min(self.index.effort_, self.most))
@@ -172,7 +203,7 @@ class LaggingIndex(IndexedClasses):
             np.argsort(self.moved, kind="stable")[:2].astype(np.int32), (len(samples), 1)
         )
 
-    def best_of(self, classes, samples):
+    def best_of(self, classes: np.ndarray, samples: np.ndarray) -> np.ndarray:
         """Return the best of each block of classes for each sample, other than its own."""
         rows, queries = self.weights.lists.rows, self.X[samples]
         size = min(CLASSES_AT_ONCE, max(1, -(-len(classes) // FEWEST_BLOCKS)))
@@ -187,7 +218,7 @@ class LaggingIndex(IndexedClasses):
             best.append(block[scores.argmax(axis=1)])
         return np.stack(best, axis=1) if best else np.empty((len(samples), 0), dtype=np.int32)
 
-    def refresh(self):
+    def refresh(self) -> None:
         """Build the index anew when that is paid for; one that fails is tried again at twice that.
 
         Until then all classes are compared by products.
@@ -205,7 +236,7 @@ class LaggingIndex(IndexedClasses):
         if not self.built:
             self.price *= 2
 
-    def build(self, rows):
+    def build(self, rows: np.ndarray) -> None:
         """Build the first index: on inner products, or the best reduction where these fail."""
         queries = self.X[self.sample]
         self.index.set_params(reduction="ip")
@@ -215,7 +246,7 @@ class LaggingIndex(IndexedClasses):
         if not found:
             self.index.build(rows, queries)
 
-    def changed(self, *classes):
+    def changed(self, *classes: np.ndarray) -> None:
         """Note which of these classes have turned too far from what the index has of them."""
         classes = np.unique(np.concatenate(classes))
         if self.built:
@@ -226,7 +257,16 @@ class LaggingIndex(IndexedClasses):
         self.moved[classes] = True
 
 
-def make_search(rows, y, bias, weights, settings, *, n_jobs: int | None, seed: int):
+def make_search(
+    rows: Rows,
+    y: np.ndarray,
+    bias: float,
+    weights: GrowingWeights,
+    settings: SearchSettings,
+    *,
+    n_jobs: int | None,
+    seed: int,
+) -> AllClasses | IndexedClasses:
     """Return the search that gives `Steps` its candidates.
 
     Parameters
@@ -246,8 +286,8 @@ def make_search(rows, y, bias, weights, settings, *, n_jobs: int | None, seed: i
     if search == "exact":
         return AllClasses()
     X = with_constant(rows.matrix(), bias)
-    options = {"min_recall": settings.min_recall, "n_components": settings.sketch_dim}
-    options |= {"n_jobs": n_jobs, "random_state": seed}
+    options: dict[str, Any] = {"min_recall": settings.min_recall, "n_jobs": n_jobs}
+    options |= {"n_components": settings.sketch_dim, "random_state": seed}
     # Of sketched rows all other reductions lose most of the best, see the page on MEMOIR.
     sketched = sparse.issparse(X) and X.shape[1] > settings.sketch_dim
     graph = QUICK_GRAPH if rows.dense else {}
@@ -263,7 +303,7 @@ def make_search(rows, y, bias, weights, settings, *, n_jobs: int | None, seed: i
     return IndexedClasses(index, X, weights, seed, search)
 
 
-def with_constant(X, bias):
+def with_constant(X: Matrix, bias: float) -> Matrix:
     """Return X with one more column of this value."""
     column = np.full((X.shape[0], 1), bias, dtype=np.float32)
     if sparse.issparse(X):
@@ -286,7 +326,9 @@ FEWEST_CLASSES = {
 }
 
 
-def choose_search(search, rows, y, shape, sketch_dim: int):
+def choose_search(
+    search: str, rows: Rows, y: np.ndarray, shape: tuple[int, int], sketch_dim: int
+) -> str:
     """Choose the search: the requested one where an index can pay, the cheapest for "auto".
 
     Exact search follows the lists of the features of a sample. A class is in the list of a feature
@@ -327,7 +369,7 @@ def choose_search(search, rows, y, shape, sketch_dim: int):
     return "exact" if exact <= graph else "hnsw"
 
 
-def dense_costs(n_classes, width):
+def dense_costs(n_classes: int, width: int) -> tuple[float, float]:
     """Return a sample of exact search and one of a lagging index, in the units of `mips._cost`.
 
     Where each sample moves two classes, an index that is built anew when a share m has moved costs

@@ -2,9 +2,11 @@
 
 import warnings
 from numbers import Integral, Real
+from typing import Any, Self
 
 import joblib
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
@@ -14,6 +16,7 @@ from ..base._validation import check_parameters
 from ..utils._locks import ForkSafeLock
 from ..utils._matrix import checked_csr
 from ..utils._parallel import effective_threads, single_threaded_blas
+from ..utils._typing import Matrix, MatrixLike
 from ._exact_search import ExactSearch
 from ._recall import SAMPLE
 from ._row_store import RowStore, check_ids, check_vectors, require_rows
@@ -34,7 +37,7 @@ class BaseIndex(BaseEstimator):
 
     # --------------------------------------------------------------------------- the interface
 
-    def build(self, rows, queries=None):
+    def build(self, rows: MatrixLike, queries: MatrixLike | None = None) -> Self:
         """Index rows.
 
         Parameters
@@ -63,7 +66,7 @@ class BaseIndex(BaseEstimator):
         self._warn_once()
         return self
 
-    def _build(self, rows, queries):
+    def _build(self, rows: MatrixLike, queries: MatrixLike | None) -> Self:
         """Build, without the warning that it may leave."""
         built = type(self)(**self.get_params(deep=False))
         built._build_new(rows, queries)
@@ -72,13 +75,13 @@ class BaseIndex(BaseEstimator):
         self.__dict__ = vars(built)
         return self
 
-    def _as_it_is(self):
+    def _as_it_is(self) -> Self:
         """Return this index as it is now: `build` replaces the state and leaves this one."""
         now = object.__new__(type(self))
         now.__dict__ = vars(self)
         return now
 
-    def _build_new(self, rows, queries):
+    def _build_new(self, rows: MatrixLike, queries: MatrixLike | None) -> None:
         self._check_parameters()
         require_rows(np.shape(rows), None if sparse.issparse(rows) else 4 * np.size(rows))
         checked = check_vectors(rows, "rows")
@@ -101,7 +104,7 @@ class BaseIndex(BaseEstimator):
         with single_threaded_blas():  # once: setting the limit takes milliseconds
             self._set_up()
 
-    def query(self, Q, k):
+    def query(self, Q: MatrixLike, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the k rows of largest inner product with each query.
 
         Parameters
@@ -126,7 +129,7 @@ class BaseIndex(BaseEstimator):
         Q, k = now._check_query(Q, k, "k")
         return now._query(Q, k)
 
-    def candidates(self, Q, n):
+    def candidates(self, Q: MatrixLike, n: int) -> np.ndarray:
         """Return the rows that the structure alone names, without their scores.
 
         Parameters
@@ -150,7 +153,7 @@ class BaseIndex(BaseEstimator):
         Q, n = now._check_query(Q, n, "n")
         return now._candidates(Q, n)
 
-    def update(self, ids, rows):
+    def update(self, ids: ArrayLike, rows: MatrixLike) -> Self:
         """Give some rows new values; not to be called while other threads ask or update.
 
         Later queries score with them. The structure follows at once where that is cheap, and is
@@ -190,41 +193,41 @@ class BaseIndex(BaseEstimator):
 
     # ------------------------------------------------------------------- what subclasses differ in
 
-    def _set_up(self):
+    def _set_up(self) -> None:
         """Build the structure for the rows of the store."""
 
-    def _replaced(self, ids, rows):
+    def _replaced(self, ids: np.ndarray, rows: Matrix) -> None:
         """Take note of rows that have just been replaced in the store."""
 
-    def _give_up(self):
+    def _give_up(self) -> None:
         """Answer exactly from now on: the structure does not fit the rows of the store."""
 
-    def _query(self, Q, k):
+    def _query(self, Q: Matrix, k: int) -> tuple[np.ndarray, np.ndarray]:
         return self._exact.topk(Q, k, self._n_threads())
 
-    def _candidates(self, Q, n):
+    def _candidates(self, Q: Matrix, n: int) -> np.ndarray:
         return self._exact.topk(Q, n, self._n_threads())[0]
 
     # ------------------------------------------------------------------------------------ details
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         check_parameters(self)
 
-    def _warn_once(self):
+    def _warn_once(self) -> None:
         """Give the warning that a structure left, the first one only."""
         if self._warning is not None and not self._warned:
             self._warned = True
             warnings.warn(self._warning, RuntimeWarning, stacklevel=3)
 
-    def _n_threads(self):
+    def _n_threads(self) -> int:
         # Counting the cores of the machine takes longer than a query of a graph.
         return 1 if joblib.effective_n_jobs(self.n_jobs) == 1 else effective_threads(self.n_jobs)
 
-    def _check_built(self):
+    def _check_built(self) -> None:
         if not hasattr(self, "_store"):
             raise ValueError(f"this {type(self).__name__} has no rows yet: call build first")
 
-    def _check_query(self, Q, k, name):
+    def _check_query(self, Q: MatrixLike, k: int, name: str) -> tuple[Matrix, int]:
         self._check_built()
         if isinstance(k, bool) or not isinstance(k, Integral) or not 1 <= k <= self.n_rows_:
             raise ValueError(
@@ -232,16 +235,16 @@ class BaseIndex(BaseEstimator):
             )
         return check_vectors(Q, "Q", self.n_features_in_), int(k)
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_lock"}
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         self._lock = ForkSafeLock()
 
 
-def drawn(queries, seed):
+def drawn(queries: MatrixLike, seed: int) -> MatrixLike:
     """Draw at most `SAMPLE` queries: all of a training set would be kept and pickled."""
     if not sparse.issparse(queries):
         queries = np.asarray(queries)

@@ -6,11 +6,12 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..utils._optional_import import optional_import
+from ..utils._typing import RandomState
 from . import _cost as cost
-from ._approximate import ApproximateIndex, doublings
+from ._approximate import ApproximateIndex, Queries, doublings
 from ._exact_search import product
 from ._recall import TOP
-from ._reductions import MODES, RANGES
+from ._reductions import MODES, RANGES, Reduction
 
 ADDED = 10_000  # rows added at once: between two of them Python can take an interrupt
 ASKED = 256  # queries that fail together
@@ -31,7 +32,9 @@ class Graph:
     M, ef_construction, seed, n_threads : int
     """
 
-    def __init__(self, rows, space, M, ef_construction, seed, n_threads):
+    def __init__(
+        self, rows: np.ndarray, space: str, M: int, ef_construction: int, seed: int, n_threads: int
+    ) -> None:
         hnswlib = optional_import("hnswlib", "HNSWIndex")
         self._graph = hnswlib.Index(space, rows.shape[1])
         self._graph.init_index(len(rows), M=M, ef_construction=ef_construction, random_seed=seed)
@@ -44,10 +47,10 @@ class Graph:
             pass
 
     @property
-    def n_rows(self):
+    def n_rows(self) -> int:
         return self._graph.get_current_count()
 
-    def search(self, queries, n, effort, n_threads):
+    def search(self, queries: Queries, n: int, effort: int, n_threads: int) -> np.ndarray:
         """Return candidates int32 (n_queries, n), nearest first; -1 for queries that hnswlib fails
         on.
 
@@ -58,7 +61,9 @@ class Graph:
         lacking = n - ids.shape[1]  # of a graph that lacks rows
         return np.pad(ids, ((0, 0), (0, lacking)), constant_values=-1)
 
-    def nearest(self, queries, wide, n_threads):
+    def nearest(
+        self, queries: np.ndarray, wide: int, n_threads: int
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return ids int32 and distances float32, (n_queries, wide) or as many as there are rows.
 
         -1 and infinity for queries that hnswlib fails on.
@@ -75,13 +80,13 @@ class Graph:
             ids[part], distances[part] = found
         return ids, distances
 
-    def all(self, queries):
+    def all(self, queries: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the same of all rows, in their order, by comparing each: for graphs on "ip"."""
         ids = np.arange(self.n_rows, dtype=np.int32)
         rows = np.asarray(self._graph.get_items(ids), dtype=np.float32)
         return np.broadcast_to(ids, (len(queries), len(ids))), 1 - product(queries, rows)
 
-    def replace(self, ids, rows):
+    def replace(self, ids: np.ndarray, rows: np.ndarray) -> None:
         """Keep the graph: moving a node costs several times what adding it to a new one does."""
 
 
@@ -103,7 +108,9 @@ class RangedGraphs:
        Search. NeurIPS 2018.
     """
 
-    def __init__(self, rows, M, ef_construction, seed, n_threads):
+    def __init__(
+        self, rows: np.ndarray, M: int, ef_construction: int, seed: int, n_threads: int
+    ) -> None:
         self._norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
         self._zero = np.flatnonzero(self._norms == 0).astype(np.int32)
         order = np.argsort(-self._norms, kind="stable").astype(np.int32)
@@ -115,16 +122,16 @@ class RangedGraphs:
             for ids in self._ranges
         ]
 
-    def search(self, queries, n, effort, n_threads):
+    def search(self, queries: Queries, n: int, effort: int, n_threads: int) -> np.ndarray:
         """Return candidates int32 (n_queries, n), best first; -1 where there are not so many."""
-        queries = queries.reduced
+        reduced = queries.reduced
         wide = -(-SPARE * max(n, effort) // max(1, len(self._graphs)))
         names, scores = [], []
         for ids, graph in zip(self._ranges, self._graphs, strict=True):
             # Of a graph that is asked for half of its rows, some may be out of reach.
             all_of_them = 2 * wide >= len(ids) == graph.n_rows
             places, distances = (
-                graph.all(queries) if all_of_them else graph.nearest(queries, wide, n_threads)
+                graph.all(reduced) if all_of_them else graph.nearest(reduced, wide, n_threads)
             )
             found = places >= 0
             names.append(np.where(found, ids[places], -1))
@@ -132,15 +139,15 @@ class RangedGraphs:
         # Rows of zeros are all alike: ten compete with the others, the rest come last.
         zero = self._zero[:n]
         of_zero = np.where(np.arange(len(zero)) < TOP, 0, np.finfo(np.float32).min)
-        names.append(np.broadcast_to(zero, (len(queries), len(zero))))
+        names.append(np.broadcast_to(zero, (len(reduced), len(zero))))
         scores.append(np.broadcast_to(of_zero.astype(np.float32), names[-1].shape))
         return best_candidates(np.hstack(names), np.hstack(scores), n)
 
-    def replace(self, ids, rows):
+    def replace(self, ids: np.ndarray, rows: np.ndarray) -> None:
         """Keep the graphs, as `Graph` does."""
 
 
-def best_candidates(names, scores, n):
+def best_candidates(names: np.ndarray, scores: np.ndarray, n: int) -> np.ndarray:
     """Return the n of largest score of each line, best first; -1 where there are fewer names."""
     if names.shape[1] > n:
         chosen = np.argpartition(-scores, n - 1, axis=1)[:, :n]
@@ -240,16 +247,16 @@ class HNSWIndex(ApproximateIndex):
 
     def __init__(
         self,
-        reduction="auto",
-        M=16,
-        ef_construction=100,
-        n_candidates=None,
-        n_components=256,
-        rebuild_share=0.1,
-        min_recall=0.9,
-        n_jobs=None,
-        random_state=None,
-    ):
+        reduction: str = "auto",
+        M: int = 16,
+        ef_construction: int = 100,
+        n_candidates: int | None = None,
+        n_components: int = 256,
+        rebuild_share: float = 0.1,
+        min_recall: float = 0.9,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
         self.reduction = reduction
         self.M = M
         self.ef_construction = ef_construction
@@ -260,30 +267,30 @@ class HNSWIndex(ApproximateIndex):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _train(self, rows, mapping):
+    def _train(self, rows: np.ndarray, mapping: Reduction) -> Graph | RangedGraphs:
         n_threads = self._n_threads() if self.random_state is None else 1
         if mapping.mode == RANGES:
             return RangedGraphs(rows, self.M, self.ef_construction, self._seed, n_threads)
         space = "l2" if mapping.extended else "ip"
         return Graph(rows, space, self.M, self.ef_construction, self._seed, n_threads)
 
-    def _efforts(self, n_rows):
+    def _efforts(self, n_rows: int) -> list[int]:
         if self.n_candidates is not None:
             return [min(n_rows, self.n_candidates)]
         return doublings(FIRST_EF if self._sketch is None else SKETCHED_EF, n_rows)
 
-    def _allowed_modes(self):
+    def _allowed_modes(self) -> tuple[str, ...]:
         modes = super()._allowed_modes()
         return modes if self._sketch is None or len(modes) == 1 else (RANGES, *modes)
 
-    def _n_candidates(self, k, effort):
+    def _n_candidates(self, k: int, effort: int) -> int:
         return max(k, effort)
 
-    def _structure_bytes(self, n_rows, width):
+    def _structure_bytes(self, n_rows: int, width: int) -> int:
         return n_rows * (2 * 4 * width + 8 * self.M + 20)
 
-    def _query_cost(self, n_rows, width, effort):
+    def _query_cost(self, n_rows: int, width: int, effort: int) -> float:
         return cost.graph(n_rows, width, self.M, effort)
 
-    def _build_cost(self, n_rows, width):
+    def _build_cost(self, n_rows: int, width: int) -> float:
         return cost.graph_build(n_rows, width, self.M, self.ef_construction)

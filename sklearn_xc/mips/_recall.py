@@ -1,10 +1,14 @@
 """How much of the exact answer is found: samples of queries, and recall on them."""
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy import sparse
 
 from ..utils._matrix import normalise
+from ..utils._typing import Matrix
 from ._exact_search import ExactSearch
+from ._row_store import RowStore
 
 TOP = 10  # recall@10
 SAMPLE = 256  # queries: half choose, half measure, with a standard error below 0.01
@@ -14,7 +18,7 @@ DENSE_FEATURES = 4096
 FILLED = 4  # ... this many times those of an average row
 
 
-def split(queries, rng):
+def split(queries: Matrix, rng: np.random.Generator) -> tuple[Matrix, Matrix]:
     """Split the queries at random: a sample to choose on, one to measure on."""
     n = queries.shape[0]
     if n == 0:
@@ -26,7 +30,7 @@ def split(queries, rng):
     return queries[chosen[:half]], queries[chosen[half:]]
 
 
-def stand_ins(store, rng):
+def stand_ins(store: RowStore, rng: np.random.Generator) -> tuple[Matrix, Matrix]:
     """Return queries to measure with when none are known: some of the rows, and Gaussian
     vectors.
     """
@@ -61,14 +65,16 @@ class RecallEstimator:
     n_threads : int
     """
 
-    def __init__(self, store, exact, samples, n_threads):
+    def __init__(
+        self, store: RowStore, exact: ExactSearch, samples: list[Matrix], n_threads: int
+    ) -> None:
         self._store, self._n_threads = store, n_threads
         self.k = min(TOP, store.shape[0])
         self._samples = [
             (queries, exact.topk(queries, self.k, n_threads)[1][:, -1:]) for queries in samples
         ]
 
-    def recall(self, find):
+    def recall(self, find: Callable[[Matrix], np.ndarray]) -> float:
         """Return recall of ``find(queries)``: candidates of each query, int32 (n, m), -1 for
         none.
         """
@@ -79,7 +85,13 @@ class RecallEstimator:
         return worst
 
 
-def recall_estimators(store, queries, rng, n_threads: int, exact=None):
+def recall_estimators(
+    store: RowStore,
+    queries: Matrix | None,
+    rng: np.random.Generator,
+    n_threads: int,
+    exact: ExactSearch | None = None,
+) -> tuple[RecallEstimator, ...]:
     """Return two estimators of recall, to choose by and to report, on different queries if
     possible.
 

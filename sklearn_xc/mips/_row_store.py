@@ -1,11 +1,15 @@
 """The current rows of an index: checked, stored so that some can be replaced, scored exactly."""
 
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from .._kernels.mips import _scores as kernel
 from ..utils._matrix import as_rows, checked_csr, normalise
 from ..utils._memory_limit import require_memory
+from ..utils._typing import Matrix, MatrixLike
 
 # Entries that the arrays of sparse rows hold when they are laid out anew, beside those
 # they hold: then replacing rows by longer ones costs the new entries only, on average.
@@ -13,7 +17,7 @@ SLACK = 1.5
 NOBODY = np.iinfo(np.int32).max  # the id in a place of a heap that was never filled
 
 
-def check_vectors(vectors, name, n_features=None):
+def check_vectors(vectors: MatrixLike, name: str, n_features: int | None = None) -> Matrix:
     """Check vectors, in the form of :func:`sklearn_xc.utils._matrix.normalise`.
 
     Parameters
@@ -65,13 +69,13 @@ def check_vectors(vectors, name, n_features=None):
     return normalise(vectors, name)
 
 
-def require_rows(shape, size):
+def require_rows(shape: tuple[int, ...], size: int | None) -> None:
     """Refuse rows that take too many bytes; `size` None where that is not known yet."""
     if size is not None:
         require_memory(size, f"rows of shape {shape}", "index fewer rows, or sparse ones")
 
 
-def check_ids(ids, n_rows, name="ids"):
+def check_ids(ids: ArrayLike, n_rows: int, name: str = "ids") -> np.ndarray:
     """Return the numbers of distinct rows (or of what else `name` numbers), as int64."""
     ids = np.asarray(ids)
     if ids.size == 0:
@@ -88,13 +92,13 @@ def check_ids(ids, n_rows, name="ids"):
     return ids
 
 
-def own(array, original):
+def own(array: np.ndarray, original: Any) -> np.ndarray:
     """Return the array itself unless the caller could change it, otherwise a copy."""
     shared = isinstance(original, np.ndarray) and np.may_share_memory(array, original)
     return array.copy() if shared and array.flags.writeable else array
 
 
-def ranges(starts, lengths):
+def ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     """Return numbers starts[i], ..., starts[i] + lengths[i] - 1 of all i, one after the other."""
     ends = np.cumsum(lengths)
     total = ends[-1] if len(ends) else 0
@@ -126,14 +130,14 @@ class RowStore:
     data : ndarray of float32, shape (capacity,)
     """
 
-    def __init__(self, rows, original):
+    def __init__(self, rows: Matrix, original: MatrixLike) -> None:
         self.shape = rows.shape
-        self.dense = not sparse.issparse(rows)
-        size = rows.nbytes if self.dense else rows.data.nbytes + rows.indices.nbytes
-        require_rows(rows.shape, size)
-        if self.dense:
+        self.dense = isinstance(rows, np.ndarray)
+        if isinstance(rows, np.ndarray):
+            require_rows(rows.shape, rows.nbytes)
             vars(self).update(vars(self.view(own(rows, original))))
             return
+        require_rows(rows.shape, rows.data.nbytes + rows.indices.nbytes)
         self.data = own(rows.data, getattr(original, "data", None))
         indices = rows.indices.astype(np.int32, copy=False)
         self.indices = own(indices, getattr(original, "indices", None))
@@ -143,7 +147,7 @@ class RowStore:
         self._end = len(self.data)
 
     @classmethod
-    def view(cls, matrix):
+    def view(cls, matrix: np.ndarray) -> Self:
         """Return the rows of a C-contiguous float32 matrix where they are, only to be scored."""
         store = cls.__new__(cls)
         store.shape, store.dense = matrix.shape, True
@@ -153,16 +157,16 @@ class RowStore:
         return store
 
     @property
-    def matrix(self):
+    def matrix(self) -> np.ndarray:
         """Dense rows as a matrix; shares the values."""
         return self.data.reshape(self.shape)
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int:
         arrays = (self.data, self.indices, self.starts, self.lengths)
         return sum(array.nbytes for array in arrays) + (0 if self.dense else self._room.nbytes)
 
-    def take(self, ids):
+    def take(self, ids: np.ndarray) -> Matrix:
         """Take some of the rows as a matrix, dense or CSR; a copy."""
         if self.dense:
             return self.matrix[ids]
@@ -173,7 +177,7 @@ class RowStore:
         csr.data, csr.indices, csr.indptr = self.data[places], self.indices[places], indptr
         return csr
 
-    def replace(self, ids, rows):
+    def replace(self, ids: np.ndarray, rows: Matrix) -> None:
         """Give the rows given new values.
 
         Parameters
@@ -202,13 +206,13 @@ class RowStore:
         places = ranges(self.starts[ids], lengths)
         self.indices[places], self.data[places] = rows.indices, rows.data
 
-    def _move_to_end(self, ids, lengths):
+    def _move_to_end(self, ids: np.ndarray, lengths: np.ndarray) -> None:
         """Give rows that have outgrown their places new ones."""
         self.starts[ids] = self._end + np.cumsum(lengths) - lengths
         self._room[ids] = lengths
         self._end += int(lengths.sum())
 
-    def _lay_out(self, needed):
+    def _lay_out(self, needed: int) -> None:
         places = ranges(self.starts, self.lengths)
         capacity = int(SLACK * (len(places) + needed)) + 1
         for name in ("indices", "data"):
@@ -220,7 +224,7 @@ class RowStore:
         self._room = self.lengths.copy()
         self._end = len(places)
 
-    def score(self, queries, candidates, n_threads: int):
+    def score(self, queries: Matrix, candidates: np.ndarray, n_threads: int) -> np.ndarray:
         """Return inner products of queries with the rows given for each.
 
         Parameters
@@ -245,7 +249,9 @@ class RowStore:
         )
         return scores
 
-    def best(self, queries, candidates, k: int, n_threads: int):
+    def best(
+        self, queries: Matrix, candidates: np.ndarray, k: int, n_threads: int
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the k best of the rows given for each query, best first, ties to the smaller id.
 
         Parameters
@@ -276,18 +282,24 @@ class RowStore:
 class Heaps:
     """The best scored rows so far of each query."""
 
-    def __init__(self, n_queries, k):
+    def __init__(self, n_queries: int, k: int) -> None:
         self.scores = np.empty((n_queries, k), dtype=np.float32)
         self.ids = np.empty((n_queries, k), dtype=np.int32)
         kernel.empty(self.scores, self.ids)
 
-    def offer(self, scores, ids, into=None, n_threads=1):
+    def offer(
+        self,
+        scores: np.ndarray,
+        ids: np.ndarray,
+        into: np.ndarray | None = None,
+        n_threads: int = 1,
+    ) -> None:
         """Offer scores (n, m) of rows `ids`, (n, m) or (1, m), to the queries `into` (n,)."""
         if into is None:
             into = np.arange(len(scores), dtype=np.int32)
         kernel.offer(scores, ids, into, self.scores, self.ids, n_threads)
 
-    def sorted(self):
+    def sorted(self) -> tuple[np.ndarray, np.ndarray]:
         """Sort ids and scores, best first; id -1 and minus infinity in places never filled."""
         if not np.isfinite(self.scores[self.ids != NOBODY]).all():
             raise ValueError(

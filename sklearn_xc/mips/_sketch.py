@@ -1,8 +1,10 @@
 """Linear sketches: short dense vectors that keep inner products on average."""
 
 from numbers import Integral
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
@@ -10,6 +12,7 @@ from sklearn.utils._param_validation import Interval
 
 from ..base._validation import check_parameters
 from ..utils._memory_limit import require_memory
+from ..utils._typing import Matrix, MatrixLike, RandomState
 from ._row_store import check_ids, check_vectors
 
 COMMON = 0.1  # share of the queries that have a feature which is worth keeping
@@ -67,12 +70,14 @@ class LinearSketch(BaseEstimator):
         "random_state": ["random_state"],
     }
 
-    def __init__(self, n_components=256, n_nonzeros=4, random_state=None):
+    def __init__(
+        self, n_components: int = 256, n_nonzeros: int = 4, random_state: RandomState = None
+    ) -> None:
         self.n_components = n_components
         self.n_nonzeros = n_nonzeros
         self.random_state = random_state
 
-    def fit(self, n_features, kept=()):
+    def fit(self, n_features: int, kept: ArrayLike = ()) -> Self:
         """Draw the map.
 
         Parameters
@@ -120,7 +125,7 @@ class LinearSketch(BaseEstimator):
         self.n_features_in_ = n
         return self
 
-    def transform(self, vectors):
+    def transform(self, vectors: MatrixLike) -> np.ndarray:
         """Return the sketches of some vectors.
 
         Parameters
@@ -150,7 +155,7 @@ class LinearSketch(BaseEstimator):
         return sketches
 
 
-def heavy_features(rows, queries, n_components):
+def heavy_features(rows: Matrix, queries: Matrix, n_components: int) -> np.ndarray:
     """Return the features that a sketch should keep, for the least variance of inner products.
 
     With a_j and b_j the sums of squares of feature j over rows and queries, the variance of the
@@ -181,7 +186,7 @@ def heavy_features(rows, queries, n_components):
     return np.sort(order[: np.argmin(variance)])
 
 
-def _shares(matrix):
+def _shares(matrix: Matrix) -> np.ndarray:
     """Return the share of each feature in the sum of all squares; zero where all are."""
     if sparse.issparse(matrix):
         squares = np.bincount(

@@ -1,5 +1,6 @@
 """Spherical k-means and inverted lists of its clusters."""
 
+from collections.abc import Callable
 from numbers import Integral
 
 import numpy as np
@@ -8,9 +9,11 @@ from sklearn.utils._param_validation import Interval
 
 from .._kernels.mips import _scores as kernel
 from ..utils._parallel import single_threaded_blas
-from ._approximate import ApproximateIndex, doublings
+from ..utils._typing import RandomState
+from ._approximate import ApproximateIndex, Queries, doublings
 from ._exact_search import BLAS_WORK, for_blocks, multiply, product
-from ._row_store import Heaps
+from ._reductions import Reduction
+from ._row_store import Heaps, RowStore
 
 BATCH = 1024  # queries that share the reading of a list
 ASSIGNED = 4096  # rows assigned at once
@@ -38,7 +41,7 @@ class CentroidLists:
         Cluster c has the rows ``members[starts[c]:starts[c + 1]]``, ascending.
     """
 
-    def __init__(self, rows, n_clusters, seed, n_threads):
+    def __init__(self, rows: np.ndarray, n_clusters: int, seed: int, n_threads: int) -> None:
         self._directions = train(rows, n_clusters, seed, n_threads)
         self._assigned = assign(rows, self._directions, n_threads)
         self._group()
@@ -47,7 +50,7 @@ class CentroidLists:
         scale = np.sqrt(total / np.maximum(np.diff(self.starts), 1)).astype(np.float32)
         self.centroids = self._directions * scale[:, None]
 
-    def _group(self):
+    def _group(self) -> None:
         n = len(self._assigned)
         shape = n, len(self._directions)
         pattern = sparse.csr_array(
@@ -56,12 +59,12 @@ class CentroidLists:
         self.members = pattern.indices.astype(np.int32, copy=False)
         self.starts = pattern.indptr.astype(np.int64, copy=False)
 
-    def replace(self, ids, rows):
+    def replace(self, ids: np.ndarray, rows: np.ndarray) -> None:
         """Move the rows given to the clusters where they belong now."""
         self._assigned[ids] = assign(rows, self._directions, 1)
         self._group()
 
-    def search(self, queries, n, effort, n_threads):
+    def search(self, queries: Queries, n: int, effort: int, n_threads: int) -> np.ndarray:
         """Return candidates int32 (n_queries, n) with the best inner products in `effort` lists."""
         n_queries, effort = len(queries.reduced), min(effort, len(self.centroids))
         if n_queries == 0:
@@ -75,14 +78,14 @@ class CentroidLists:
         )
         return np.concatenate(parts)
 
-    def probes(self, reduced, n_probes):
+    def probes(self, reduced: np.ndarray, n_probes: int) -> np.ndarray:
         """Return the clusters to read for each query, int (n_queries, n_probes)."""
         scores = product(reduced, self.centroids)
         if n_probes == len(self.centroids):
             return np.broadcast_to(np.arange(n_probes), scores.shape)
         return np.argpartition(-scores, n_probes - 1, axis=1)[:, :n_probes]
 
-    def _search_few(self, queries, n, n_probes, n_threads):
+    def _search_few(self, queries: Queries, n: int, n_probes: int, n_threads: int) -> np.ndarray:
         top = Heaps(len(queries.reduced), n)
         probes = np.ascontiguousarray(self.probes(queries.reduced, n_probes), dtype=np.int64)
         kernel.search_lists(
@@ -98,7 +101,15 @@ class CentroidLists:
         return top.sorted()[0]
 
 
-def search_block(block, lists, reduced, plain, vectors, n, n_probes):
+def search_block(
+    block: range,
+    lists: CentroidLists,
+    reduced: np.ndarray,
+    plain: np.ndarray,
+    vectors: RowStore,
+    n: int,
+    n_probes: int,
+) -> np.ndarray:
     """Return candidates of a block of queries: a matrix product for each list that any of them
     reads.
     """
@@ -122,26 +133,26 @@ def search_block(block, lists, reduced, plain, vectors, n, n_probes):
 # ------------------------------------------------------------------------------------ training
 
 
-def assign(rows, directions, n_threads):
+def assign(rows: np.ndarray, directions: np.ndarray, n_threads: int) -> np.ndarray:
     """Return the direction of largest inner product with each row, int32 (n_rows,)."""
     parts = for_blocks(assign_block, len(rows), ASSIGNED, rows, directions, n_threads=n_threads)
     return np.concatenate([np.empty(0, dtype=np.int32), *parts])
 
 
-def assign_block(block, rows, directions):
+def assign_block(block: range, rows: np.ndarray, directions: np.ndarray) -> np.ndarray:
     scores = product(rows[block.start : block.stop], directions)
     return scores.argmax(axis=1).astype(np.int32)
 
 
 def train(
-    rows,
+    rows: np.ndarray,
     n_clusters: int,
     seed: int,
     n_threads: int,
-    start=None,
+    start: np.ndarray | None = None,
     n_iterations: int = ITERATIONS,
-    assign=assign,
-):
+    assign: Callable[..., np.ndarray] = assign,
+) -> np.ndarray:
     """Return directions of clusters by spherical k-means on some of the rows.
 
     Zero rows have no direction and take no part. A cluster that loses all its rows goes on from
@@ -189,7 +200,7 @@ def train(
     return directions
 
 
-def worst(points, directions, assigned, n):
+def worst(points: np.ndarray, directions: np.ndarray, assigned: np.ndarray, n: int) -> np.ndarray:
     """Return the n points with the least inner product with their own direction."""
     fit = np.einsum("ij,ij->i", points, directions[assigned])
     return points[np.argsort(fit, kind="stable")[:n]]
@@ -272,15 +283,15 @@ class SphericalIndex(ApproximateIndex):
 
     def __init__(
         self,
-        reduction="auto",
-        n_clusters=None,
-        n_probes=None,
-        n_components=256,
-        rebuild_share=0.5,
-        min_recall=0.9,
-        n_jobs=None,
-        random_state=None,
-    ):
+        reduction: str = "auto",
+        n_clusters: int | None = None,
+        n_probes: int | None = None,
+        n_components: int = 256,
+        rebuild_share: float = 0.5,
+        min_recall: float = 0.9,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
         self.reduction = reduction
         self.n_clusters = n_clusters
         self.n_probes = n_probes
@@ -290,22 +301,22 @@ class SphericalIndex(ApproximateIndex):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _clusters_for(self, n_rows):
+    def _clusters_for(self, n_rows: int) -> int:
         if self.n_clusters is None:
             return max(1, round(n_rows**0.5))
         return min(n_rows, self.n_clusters)
 
-    def _train(self, rows, mapping):
+    def _train(self, rows: np.ndarray, mapping: Reduction) -> CentroidLists:
         return CentroidLists(rows, self._clusters_for(len(rows)), self._seed, self._n_threads())
 
-    def _efforts(self, n_rows):
+    def _efforts(self, n_rows: int) -> list[int]:
         n_clusters = self._clusters_for(n_rows)
         if self.n_probes is not None:
             return [min(n_clusters, self.n_probes)]
         return doublings(max(1, n_clusters // 64), max(1, n_clusters // 4))
 
-    def _n_candidates(self, k, effort):
+    def _n_candidates(self, k: int, effort: int) -> int:
         return k if self._sketch is None else max(k, NAMED * effort)
 
-    def _structure_bytes(self, n_rows, width):
+    def _structure_bytes(self, n_rows: int, width: int) -> int:
         return 4 * n_rows * width + 8 * self._clusters_for(n_rows) * width + 8 * n_rows

@@ -1,6 +1,9 @@
 """Out-of-fold scores of the labels that rows have been given: where to look for errors in y."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
@@ -9,6 +12,7 @@ from ..base._labels import is_indicator
 from ..topk._predict import predict_topk
 from ..utils._given_labels import plain_labels
 from ..utils._matrix import in_rows
+from ..utils._typing import LabelsLike, MatrixLike
 from ._cross_val_topk import tested_once
 from ._fold_assignment import label_pattern
 from ._routing import GroupedSplitter, fit_with, route, splitter
@@ -16,8 +20,16 @@ from ._take_rows import take
 
 
 def cross_val_label_scores(
-    estimator, X, y, *, cv=None, n_jobs=None, params=None, scores="decision", groups=None
-):
+    estimator: Any,
+    X: MatrixLike,
+    y: LabelsLike,
+    *,
+    cv: Any = None,
+    n_jobs: int | None = None,
+    params: dict[str, Any] | None = None,
+    scores: str = "decision",
+    groups: ArrayLike | None = None,
+) -> np.ndarray | sparse.csr_array:
     """Compute the score of the given label of each sample, by a model that has not seen it.
 
     Labels that such a model finds improbable are where errors in y are found first. Only these
@@ -83,7 +95,16 @@ def cross_val_label_scores(
     return given
 
 
-def _score_fold(estimator, X, y, Y, train, test, params, scores):
+def _score_fold(
+    estimator: Any,
+    X: MatrixLike,
+    y: LabelsLike,
+    Y: sparse.csr_array,
+    train: np.ndarray,
+    test: np.ndarray,
+    params: dict[str, Any],
+    scores: str,
+) -> np.ndarray | sparse.csr_array:
     """Return the scores of a fold's given labels: an array, or a matrix with the pattern of Y."""
     fit_with(estimator, X, y, train, params, None)
     if is_indicator(y):
@@ -101,7 +122,11 @@ def _score_fold(estimator, X, y, Y, train, test, params, scores):
     return values
 
 
-def _placed(parts, folds, shape):
+def _placed(
+    parts: list[sparse.csr_array],
+    folds: list[tuple[np.ndarray, np.ndarray]],
+    shape: tuple[int, int],
+) -> sparse.csr_array:
     """Return samples of folds in the order of y."""
     rows = np.concatenate([np.empty(0, dtype=np.int64), *(test for _, test in folds)])
     whole = sparse.vstack(parts, format="coo") if parts else sparse.coo_array(shape)

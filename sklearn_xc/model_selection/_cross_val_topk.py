@@ -1,14 +1,18 @@
 """Out-of-fold top-k predictions."""
 
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from ..base._labels import is_indicator
 from ..topk._predict import predict_topk
+from ..utils._callbacks import InnerFit
 from ..utils._matrix import in_rows
+from ..utils._typing import LabelsLike, MatrixLike
 from ..utils._validation import check_k
 from ._duplicates import warn_of_duplicates
 from ._fold_assignment import label_pattern
@@ -36,12 +40,12 @@ class TopkPredictions(NamedTuple):
     classes: np.ndarray
 
     @property
-    def tested(self):
+    def tested(self) -> np.ndarray:
         """Whether each sample was tested, ndarray of bool (n_samples,)."""
-        return (self.codes < len(self.classes)).any(axis=1)
+        return np.any(self.codes < len(self.classes), axis=1)
 
     @property
-    def labels(self):
+    def labels(self) -> np.ndarray:
         """The labels of the samples that were tested, ndarray of shape (n_tested, k).
 
         Raises
@@ -59,8 +63,17 @@ class TopkPredictions(NamedTuple):
 
 
 def cross_val_topk(
-    estimator, X, y, *, k=None, cv=None, n_jobs=None, params=None, scores="decision", groups=None
-):
+    estimator: Any,
+    X: MatrixLike,
+    y: LabelsLike,
+    *,
+    k: int | None = None,
+    cv: Any = None,
+    n_jobs: int | None = None,
+    params: dict[str, Any] | None = None,
+    scores: str = "decision",
+    groups: ArrayLike | None = None,
+) -> TopkPredictions:
     """Return the k best labels of every sample, predicted by a model that has not seen the sample.
 
     What :func:`sklearn.model_selection.cross_val_predict` is for arrays of shape (n, K), without
@@ -136,8 +149,18 @@ def cross_val_topk(
 
 
 def out_of_fold_topk(
-    estimator, X, y, *, k, cv, n_jobs, params, scores="decision", next_fit=None, warns=False
-):
+    estimator: Any,
+    X: MatrixLike,
+    y: LabelsLike,
+    *,
+    k: int | None,
+    cv: Any,
+    n_jobs: int | None,
+    params: dict[str, Any] | None,
+    scores: str = "decision",
+    next_fit: Callable[[str], InnerFit] | None = None,
+    warns: bool = False,
+) -> TopkPredictions:
     """Predict out of fold as :func:`cross_val_topk`, with -1 where there is no label.
 
     With `warns` of samples of the first fold that equal a training sample, if these are many.
@@ -178,7 +201,9 @@ def out_of_fold_topk(
     return TopkPredictions(codes, values, classes)
 
 
-def tested_once(folds, n_rows, name):
+def tested_once(
+    folds: Iterable[tuple[np.ndarray, np.ndarray]], n_rows: int, name: str
+) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the folds as a list; ValueError if they test a sample twice."""
     folds = list(folds)
     times = np.zeros(n_rows, dtype=np.int64)
@@ -192,7 +217,18 @@ def tested_once(folds, n_rows, name):
     return folds
 
 
-def _predict_fold(estimator, X, y, train, test, k, params, classes, scores, inner_fit):
+def _predict_fold(
+    estimator: Any,
+    X: MatrixLike,
+    y: LabelsLike,
+    train: np.ndarray,
+    test: np.ndarray,
+    k: int,
+    params: dict[str, Any],
+    classes: np.ndarray,
+    scores: str,
+    inner_fit: InnerFit | None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     fit_with(estimator, X, y, train, params, inner_fit)
     found = getattr(estimator, "classes_", None)
     k = k if found is None else min(k, len(found))
@@ -202,7 +238,7 @@ def _predict_fold(estimator, X, y, train, test, k, params, classes, scores, inne
     return codes_of(labels, classes), values, classes
 
 
-def codes_of(labels, classes):
+def codes_of(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Return the place of each label in `classes`, int32 of the same shape; all must be there."""
     if classes.dtype.kind == "O":
         place = {label: code for code, label in enumerate(classes.tolist())}

@@ -1,6 +1,8 @@
 """Rows that stand in both parts of a split."""
 
 import warnings
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -11,7 +13,7 @@ LEAST_SHARE = 0.1  # of the test rows, from which on a warning is due
 LEAST_ROWS = 20  # tested; of fewer nothing is said
 
 
-def warn_of_duplicates(X, train, test, stacklevel=3):
+def warn_of_duplicates(X: Any, train: np.ndarray, test: np.ndarray, stacklevel: int = 3) -> None:
     """Warn if many test rows equal a training row.
 
     Parameters
@@ -37,14 +39,14 @@ def warn_of_duplicates(X, train, test, stacklevel=3):
         )
 
 
-def _tuples(X):
+def _tuples(X: Any) -> Iterator[tuple]:
     """Return the rows of a table."""
     if hasattr(X, "itertuples"):
         return X.itertuples(index=False, name=None)
     return X.iter_rows()
 
 
-def _hashes(X):
+def _hashes(X: Any) -> np.ndarray | None:
     """Return 64 bits for each row, the same for equal ones; None for what has no rows to
     compare.
     """

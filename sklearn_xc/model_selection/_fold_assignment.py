@@ -4,6 +4,7 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from .._kernels.model_selection import _folds as kernel
@@ -11,11 +12,12 @@ from .._kernels.model_selection._fold_repair import repair
 from ..base._labels import DROPPED, check_labels, encode
 from ..utils._given_labels import label_names, plain_labels
 from ..utils._memory_limit import require_memory
+from ..utils._typing import LabelsLike
 
 PINNED = -1
 
 
-def label_pattern(y):
+def label_pattern(y: LabelsLike) -> tuple[np.ndarray, sparse.csr_array]:
     """Return the classes of any y and the 0/1 pattern of its positives, one column a class.
 
     Parameters
@@ -68,18 +70,23 @@ class FoldProblem(NamedTuple):
     needed: np.ndarray
     closed: np.ndarray
 
-    def labels(self, counts):
+    def labels(self, counts: np.ndarray) -> kernel.Labels:
         """Return the labels of the rows for the kernels, which count there."""
         return kernel.Labels(
             self.indptr, self.indices, self.frequency, self.needed, self.closed, counts
         )
 
     @property
-    def by_label(self):
+    def by_label(self) -> tuple[np.ndarray, np.ndarray]:
         return self.label_indptr, self.label_rows
 
 
-def make_problem(Y, closed, pin_singletons, rng):
+def make_problem(
+    Y: sparse.csr_array,
+    closed: np.ndarray | list[bool],
+    pin_singletons: bool,
+    rng: np.random.RandomState | None,
+) -> FoldProblem:
     """Return the problem of splitting the rows of Y; in a random order if `rng` is not None."""
     require_memory(
         4 * Y.shape[1] * len(closed),
@@ -108,13 +115,13 @@ def make_problem(Y, closed, pin_singletons, rng):
     )
 
 
-def _at_least_one(indices):
+def _at_least_one(indices: np.ndarray) -> np.ndarray:
     """Convert to int32, not empty: kernels take the address of the first element."""
     indices = indices.astype(np.int32, copy=False)
     return indices if len(indices) else np.zeros(1, np.int32)
 
 
-def deal(problem):
+def deal(problem: FoldProblem) -> tuple[np.ndarray, np.ndarray]:
     """Deal rows by their rarest label, in hands of one row a part.
 
     Returns
@@ -138,7 +145,9 @@ def deal(problem):
     return part, counts
 
 
-def place_by_shares(problem, sizes, seed, shares=None):
+def place_by_shares(
+    problem: FoldProblem, sizes: ArrayLike, seed: int, shares: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Stratify iteratively into parts of these sizes and shares; as :func:`deal`."""
     n_labels, n_parts = len(problem.frequency), len(problem.closed)
     counts = np.zeros((n_labels, n_parts), dtype=np.int32)
@@ -157,7 +166,9 @@ def place_by_shares(problem, sizes, seed, shares=None):
     return part, counts
 
 
-def keep_labels(problem: FoldProblem, part, counts, seed: int, pin):
+def keep_labels(
+    problem: FoldProblem, part: np.ndarray, counts: np.ndarray, seed: int, pin: int | None
+) -> None:
     """Exchange rows until every label that is needed is in every training part.
 
     Where no way is found, rows are taken out of the test parts if `pin`, and otherwise labels
@@ -182,7 +193,9 @@ def keep_labels(problem: FoldProblem, part, counts, seed: int, pin):
         part,
         size,
     )
-    if missing and pin is None:
+    if not missing:
+        return
+    if pin is None:
         warnings.warn(
             f"{missing} labels with two or more positives are missing from a training part: no way "
             "was found to test as many rows and keep them. With pin_singletons=True fewer rows are "
@@ -190,17 +203,17 @@ def keep_labels(problem: FoldProblem, part, counts, seed: int, pin):
             UserWarning,
             stacklevel=4,
         )
-    elif missing:
-        n_out = _take_out(problem, part, counts, pin)
-        warnings.warn(
-            f"{n_out} rows are not tested, beside those that hold the only positive of a label: "
-            "no way was found to test them and keep every label in every training part",
-            UserWarning,
-            stacklevel=4,
-        )
+        return
+    n_out = _take_out(problem, part, counts, pin)
+    warnings.warn(
+        f"{n_out} rows are not tested, beside those that hold the only positive of a label: "
+        "no way was found to test them and keep every label in every training part",
+        UserWarning,
+        stacklevel=4,
+    )
 
 
-def _take_out(problem, part, counts, pin):
+def _take_out(problem: FoldProblem, part: np.ndarray, counts: np.ndarray, pin: int) -> int:
     """Take out rows that hold labels missing from training, and level the test parts.
 
     Returns
@@ -209,7 +222,7 @@ def _take_out(problem, part, counts, pin):
         Rows that were taken out.
     """
     taking = _TakingOut(problem, part, counts, pin)
-    missing = np.flatnonzero(taking.missing())
+    missing = np.flatnonzero(taking.missing()).tolist()
     n_missing = np.bincount(np.concatenate([taking.rows_of(label) for label in missing]))
     for label in missing:
         if taking.needed[label]:  # of its rows, the one that helps most labels
@@ -229,25 +242,27 @@ def _take_out(problem, part, counts, pin):
 class _TakingOut:
     """A placement of the rows of a problem whose labels cannot all be kept."""
 
-    def __init__(self, problem, part, counts, pin):
+    def __init__(
+        self, problem: FoldProblem, part: np.ndarray, counts: np.ndarray, pin: int
+    ) -> None:
         self.problem, self.part, self.counts, self.pin = problem, part, counts, pin
         self.needed = problem.needed.astype(bool)
         self.n_out = 0
 
-    def missing(self):
+    def missing(self) -> np.ndarray:
         """Return the labels that are needed and have all their positives in one test part."""
         closed = self.counts[:, self.problem.closed.astype(bool)]
         return self.needed & (closed.max(axis=1) == self.problem.frequency)
 
-    def labels_of(self, row):
+    def labels_of(self, row: int) -> np.ndarray:
         start, stop = self.problem.indptr[row : row + 2]
         return self.problem.indices[start:stop]
 
-    def rows_of(self, label):
+    def rows_of(self, label: int) -> np.ndarray:
         start, stop = self.problem.label_indptr[label : label + 2]
         return self.problem.label_rows[start:stop]
 
-    def out(self, row):
+    def out(self, row: int) -> None:
         """Keep a row out of all tests; its labels are then in every training part."""
         labels = self.labels_of(row)
         self.needed[labels] = False
@@ -255,7 +270,7 @@ class _TakingOut:
         self.part[row] = self.pin
         self.n_out += 1
 
-    def move(self, rows, n_moves, target):
+    def move(self, rows: np.ndarray, n_moves: int, target: int) -> int:
         """Move this many of the rows at most to another part; how many could be moved."""
         n_moved = 0
         for row in rows:

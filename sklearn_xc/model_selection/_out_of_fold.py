@@ -1,10 +1,12 @@
 """The best scores of samples that a model has not seen, as calibration and thresholds need them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import assert_all_finite
@@ -15,10 +17,12 @@ from ..metrics._ranking import _hits, _with_column_for_unknown, one_per_row
 from ..metrics._ranking import codes as codes_in
 from ..topk._inverted_index import topk_matrix
 from ..topk._predict import predict_topk
+from ..utils._callbacks import InnerFit
 from ..utils._given_labels import in_order_of, label_names, plain_labels
 from ..utils._matrix import n_rows
 from ..utils._memory_limit import require_memory
 from ..utils._records import either, is_a, is_labels, is_sparse, record
+from ..utils._typing import LabelsLike, MatrixLike
 from ._cross_val_topk import codes_of, out_of_fold_topk
 from ._routing import part_of
 from ._split import RareLabelKFold, train_test_split
@@ -67,19 +71,21 @@ class Labels:
     classes: np.ndarray
     truth: sparse.csr_array | None
 
-    def _check_record(self):
+    def _check_record(self) -> None:
         n_classes = len(self.classes)
         if self.truth is not None and self.truth.shape[1] != n_classes + 1:
             raise ValueError(f"true labels of shape {self.truth.shape} for {n_classes} classes")
 
     @property
-    def kind(self):
+    def kind(self) -> str:
         """As of `LabelEncoding`, by the classes of the estimator."""
         if self.encoding.kind == "multilabel":
             return "multilabel"
         return "binary" if len(self.classes) == 2 else "multiclass"
 
-    def indicator(self, codes, chosen):
+    def indicator(
+        self, codes: np.ndarray, chosen: np.ndarray
+    ) -> np.ndarray | sparse.sparray | sparse.spmatrix:
         """Return the chosen ones of the classes in each row, in the container of y.
 
         Parameters
@@ -100,7 +106,7 @@ class Labels:
         return self.encoding.indicator(pattern)
 
 
-def read_labels(y, known=None):
+def read_labels(y: LabelsLike, known: np.ndarray | None = None) -> Labels:
     """Encode y.
 
     Parameters
@@ -134,7 +140,14 @@ def read_labels(y, known=None):
     return Labels(encoding, classes, one_per_row(codes, len(classes) + 1))
 
 
-def splits_of(cv, X, y, kind, split_params=None, weight=None):
+def splits_of(
+    cv: Any,
+    X: MatrixLike,
+    y: LabelsLike,
+    kind: str,
+    split_params: dict[str, Any] | None = None,
+    weight: ArrayLike | None = None,
+) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the (training, test) rows that `cv` means, of the rows with a weight above zero.
 
     An integer is the number of folds of :class:`RareLabelKFold`, a fraction the part that is held
@@ -169,19 +182,19 @@ def splits_of(cv, X, y, kind, split_params=None, weight=None):
 
 
 def held_out_topk(
-    estimator,
-    X,
-    y,
-    labels,
+    estimator: Any,
+    X: MatrixLike,
+    y: LabelsLike,
+    labels: Labels,
     *,
-    k,
-    splits,
-    weight=None,
-    params=None,
-    n_jobs=None,
-    response="decision",
-    next_fit=None,
-):
+    k: int,
+    splits: list[tuple[np.ndarray, np.ndarray]] | None,
+    weight: ArrayLike | None = None,
+    params: dict[str, Any] | None = None,
+    n_jobs: int | None = None,
+    response: str = "decision",
+    next_fit: Callable[[str], InnerFit] | None = None,
+) -> tuple[np.ndarray, HeldOut, np.ndarray]:
     """Return the k best scores of the samples held out.
 
     Parameters
@@ -242,7 +255,7 @@ def held_out_topk(
     return codes, HeldOut(scores, _hits(truth, codes), n_true, weight[samples]), samples
 
 
-def is_prefit(estimator, cv):
+def is_prefit(estimator: Any, cv: Any) -> bool:
     """Return whether the estimator stays as it is, and all samples are new to it."""
     if isinstance(estimator, FrozenEstimator) or (isinstance(cv, str) and cv == "prefit"):
         check_is_fitted(estimator)

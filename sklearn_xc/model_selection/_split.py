@@ -1,16 +1,20 @@
 """Splitters that keep rare labels in training: cross-validation and train_test_split."""
 
 import math
+from collections.abc import Iterator
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
 from ..utils._matrix import in_rows
+from ..utils._typing import LabelsLike, MatrixLike, RandomState
 from ._duplicates import warn_of_duplicates
 from ._fold_assignment import (
     PINNED,
+    FoldProblem,
     deal,
     keep_labels,
     label_pattern,
@@ -23,7 +27,14 @@ from ._take_rows import take
 class _LabelKFold(BaseCrossValidator):
     """Base of the two splitters: parameters, and test parts from a placement of the samples."""
 
-    def __init__(self, n_splits=5, *, shuffle=False, random_state=None, pin_singletons=True):
+    def __init__(
+        self,
+        n_splits: int = 5,
+        *,
+        shuffle: bool = False,
+        random_state: RandomState = None,
+        pin_singletons: bool = True,
+    ) -> None:
         if not isinstance(n_splits, Integral) or isinstance(n_splits, bool) or n_splits < 2:
             raise ValueError(f"n_splits must be an integer of at least 2, got {n_splits!r}")
         _check_switches(shuffle=shuffle, pin_singletons=pin_singletons)
@@ -33,7 +44,7 @@ class _LabelKFold(BaseCrossValidator):
         self.random_state = random_state
         self.pin_singletons = pin_singletons
 
-    def get_n_splits(self, X=None, y=None, groups=None):
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of splits.
 
         Parameters
@@ -47,7 +58,9 @@ class _LabelKFold(BaseCrossValidator):
         """
         return self.n_splits
 
-    def split(self, X, y, groups=None):
+    def split(
+        self, X: MatrixLike, y: LabelsLike, groups: None = None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the sample numbers of the training and test part of each split.
 
         Parameters
@@ -80,7 +93,7 @@ class _LabelKFold(BaseCrossValidator):
             test = part == number
             yield np.flatnonzero(~test), np.flatnonzero(test)
 
-    def withheld(self, X, y):
+    def withheld(self, X: MatrixLike, y: LabelsLike) -> np.ndarray:
         """Return the samples that are never tested.
 
         Parameters
@@ -97,7 +110,7 @@ class _LabelKFold(BaseCrossValidator):
         """
         return np.flatnonzero(self._parts(X, y) == PINNED)
 
-    def _parts(self, X, y):
+    def _parts(self, X: MatrixLike, y: LabelsLike) -> np.ndarray:
         """Return the number of the split that tests each row, -1 if none does."""
         if y is None:
             raise ValueError(f"{type(self).__name__} needs y: it looks at the labels")
@@ -191,7 +204,7 @@ class RareLabelKFold(_LabelKFold):
     ['a' 'a' 'b' 'c'] ['a' 'b']
     """
 
-    def _place(self, problem, seed):
+    def _place(self, problem: FoldProblem, seed: int) -> tuple[np.ndarray, np.ndarray]:
         return deal(problem)
 
 
@@ -246,22 +259,22 @@ class IterativeStratifiedKFold(_LabelKFold):
     [[3, 1], [3, 1]]
     """
 
-    def _place(self, problem, seed):
+    def _place(self, problem: FoldProblem, seed: int) -> tuple[np.ndarray, np.ndarray]:
         # Sizes that differ by a row must not make shares of labels differ: ties would be none.
         sizes = np.diff(np.arange(self.n_splits + 1) * len(problem.rows) // self.n_splits)
         return place_by_shares(problem, sizes, seed, np.full(self.n_splits, 1 / self.n_splits))
 
 
 def train_test_split(
-    *arrays,
-    test_size=None,
-    train_size=None,
-    random_state=None,
-    shuffle=True,
-    stratify=None,
-    pin_singletons=True,
-    return_withheld=False,
-):
+    *arrays: Any,
+    test_size: float | None = None,
+    train_size: float | None = None,
+    random_state: RandomState = None,
+    shuffle: bool = True,
+    stratify: LabelsLike | None = None,
+    pin_singletons: bool = True,
+    return_withheld: bool = False,
+) -> list:
     """Split samples into one training and one test part, stratified by labels however rare.
 
     The twin of scikit-learn's function by iterative stratification: every label that has a
@@ -356,7 +369,7 @@ def train_test_split(
     return [*parts, np.setdiff1d(np.arange(Y.shape[0]), problem.rows)]
 
 
-def _n_test(n_rows, test_size, train_size):
+def _n_test(n_rows: int, test_size: float | None, train_size: float | None) -> int:
     """Return the number of rows to test."""
     sizes = {"test_size": test_size, "train_size": train_size}
     numbers = {}
@@ -389,13 +402,13 @@ def _n_test(n_rows, test_size, train_size):
     return n_test
 
 
-def _check_switches(**switches):
+def _check_switches(**switches: Any) -> None:
     for name, value in switches.items():
         if not isinstance(value, (bool, np.bool_)):
             raise ValueError(f"{name} must be True or False, got {value!r}")
 
 
-def _check_random_state(shuffle, random_state):
+def _check_random_state(shuffle: bool, random_state: RandomState) -> None:
     if not shuffle and random_state is not None:
         raise ValueError(
             "random_state has no effect without shuffle=True; leave it at None, or shuffle"

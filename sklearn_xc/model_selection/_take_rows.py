@@ -1,5 +1,7 @@
 """Taking rows of whatever scikit-learn takes as data."""
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 
@@ -7,7 +9,7 @@ from ..utils._given_labels import is_polars_frame
 from ..utils._matrix import checked_csr
 
 
-def take(data, rows):
+def take(data: Any, rows: np.ndarray) -> Any:
     """Return the rows named, in the container that the data came in.
 
     Parameters

@@ -5,8 +5,10 @@ import warnings
 from contextlib import nullcontext
 from numbers import Real
 from traceback import format_exc
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
 from sklearn.metrics import check_scoring
@@ -14,26 +16,27 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from ..metrics._scorer import TopkScorer, shared_predictions
 from ..utils._matrix import in_rows, n_rows
-from ._routing import fit_with, part_of, route, splitter
+from ..utils._typing import LabelsLike, MatrixLike
+from ._routing import Routed, fit_with, part_of, route, splitter
 from ._take_rows import take
 
 
 def cross_validate(
-    estimator,
-    X,
-    y,
+    estimator: Any,
+    X: MatrixLike,
+    y: LabelsLike,
     *,
-    groups=None,
-    scoring=None,
-    cv=None,
-    n_jobs=None,
-    verbose=0,
-    params=None,
-    return_train_score=False,
-    return_estimator=False,
-    return_indices=False,
-    error_score=np.nan,
-):
+    groups: ArrayLike | None = None,
+    scoring: Any = None,
+    cv: Any = None,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+    params: dict[str, Any] | None = None,
+    return_train_score: bool = False,
+    return_estimator: bool = False,
+    return_indices: bool = False,
+    error_score: float | str = np.nan,
+) -> dict[str, Any]:
     """Fit and score on every split; as scikit-learn's function, which refuses a sparse y.
 
     All scorers of :func:`sklearn_xc.metrics.make_topk_scorer` share one call of ``predict_topk``
@@ -149,7 +152,15 @@ def cross_validate(
 TIMES = "fit_time", "score_time"
 
 
-def cross_val_score(estimator, X, y, *, scoring=None, cv=None, **options):
+def cross_val_score(
+    estimator: Any,
+    X: MatrixLike,
+    y: LabelsLike,
+    *,
+    scoring: Any = None,
+    cv: Any = None,
+    **options: Any,
+) -> np.ndarray:
     """Return the test scores of one metric, from :func:`cross_validate`.
 
     Parameters
@@ -189,7 +200,7 @@ def cross_val_score(estimator, X, y, *, scoring=None, cv=None, **options):
     return results["test_score"]
 
 
-def _by_name(scoring):
+def _by_name(scoring: Any) -> dict:
     """Return a list of names of scorers, with scorers of the top k among them, as a dict."""
     names = [repr(scorer) if isinstance(scorer, TopkScorer) else scorer for scorer in scoring]
     if len(set(names)) < len(names):
@@ -197,7 +208,7 @@ def _by_name(scoring):
     return dict(zip(names, scoring, strict=True))
 
 
-def _largest_k(scoring):
+def _largest_k(scoring: Any) -> int | None:
     """Return the largest k of several scorers of the top k, None where there are not several."""
     if not isinstance(scoring, dict):
         return None
@@ -206,8 +217,17 @@ def _largest_k(scoring):
 
 
 def _fit_and_score(
-    estimator, X, y, train, test, scorer, largest, routed, return_train_score, error_score
-):
+    estimator: Any,
+    X: MatrixLike,
+    y: LabelsLike,
+    train: np.ndarray,
+    test: np.ndarray,
+    scorer: Any,
+    largest: int | None,
+    routed: Routed,
+    return_train_score: bool,
+    error_score: float | str,
+) -> dict[str, Any]:
     result = {"error": None, "test": None, "train": None, "score_time": 0.0}
     start = time.perf_counter()
     try:
@@ -228,7 +248,15 @@ def _fit_and_score(
     return result
 
 
-def _score(estimator, X, y, rows, scorer, params, error_score):
+def _score(
+    estimator: Any,
+    X: MatrixLike,
+    y: LabelsLike,
+    rows: np.ndarray,
+    scorer: Any,
+    params: dict[str, Any],
+    error_score: float | str,
+) -> dict[str, float]:
     """Return the scores of a fitted estimator on some rows, by name."""
     params = part_of(params, n_rows(X), rows)
     try:
@@ -251,14 +279,14 @@ def _score(estimator, X, y, rows, scorer, params, error_score):
     }
 
 
-def _number(name, score):
+def _number(name: str, score: Any) -> float:
     score = score.item() if hasattr(score, "item") else score
     if not isinstance(score, Real):
         raise ValueError(f"scoring must return a number, {name} is {score!r}")
     return float(score)
 
 
-def _tell_failures(errors, error_score):
+def _tell_failures(errors: list[str | None], error_score: float | str) -> None:
     failed = [error for error in errors if error is not None]
     if not failed:
         return
