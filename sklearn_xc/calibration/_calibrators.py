@@ -78,9 +78,7 @@ class Calibration:
             raise ValueError(f"a calibration of {self.n_classes} classes for {n_classes}")
 
     def binary(self, scores: ArrayLike) -> np.ndarray:
-        """Return probabilities of the second of two classes: float64, of the shape of the
-        scores.
-        """
+        """Return probabilities of the second of two classes, float64 in the shape of the scores."""
         scores = np.asarray(scores, dtype=np.float64)
         if isinstance(self.transform, Sigmoid | Isotonic):
             return _inside(self.transform(scores))
@@ -88,19 +86,9 @@ class Calibration:
         return _inside(expit(2 * self.transform.inverse * scores))
 
     def candidates(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return probabilities of the candidates of each row and of each of its other classes.
+        """Return probabilities of the candidates, best first, and of each other class of a sample.
 
-        They fall with the scores, and those of one class a sample sum to 1 in each row.
-
-        Parameters
-        ----------
-        scores : ndarray (n_rows, n_candidates)
-            Best first.
-
-        Returns
-        -------
-        probabilities : ndarray of float64 (n_rows, n_candidates)
-        rest : ndarray of float64 (n_rows,)
+        They fall with the scores, and sum to 1 for each sample if samples have one class.
         """
         scores = np.asarray(scores, dtype=np.float64)
         scored = scores > NO_SCORE
@@ -137,10 +125,7 @@ def rounded_inside(probabilities: np.ndarray) -> np.ndarray:
 def method_for(method: str, kind: str) -> str:
     """Return the method that "auto" means for a kind of labels, or the method given.
 
-    Raises
-    ------
-    ValueError
-        If it is for one class a sample, and the labels do not exclude each other.
+    Raises ValueError if it is for one class a sample, and samples may have several.
     """
     if method == "auto":
         return "top_label" if kind == "multiclass" else "sigmoid"
@@ -155,19 +140,7 @@ def method_for(method: str, kind: str) -> str:
 
 
 def fit_calibration(method: str, kind: str, n_classes: int, held_out: HeldOut) -> Calibration:
-    """Fit a calibration on held-out scores.
-
-    Parameters
-    ----------
-    method : {"auto", "sigmoid", "isotonic", "temperature", "top_label"}
-    kind : {"binary", "multiclass", "multilabel"}
-    n_classes : int
-    held_out : HeldOut
-
-    Returns
-    -------
-    calibration : Calibration
-    """
+    """Fit a calibration on held-out scores, by "auto" or one of `METHODS`."""
     counted = held_out.weight > 0
     held_out = HeldOut(*(part[counted] for part in held_out))
     scored = held_out.scores > NO_SCORE
@@ -205,9 +178,7 @@ def _both(held_out: HeldOut) -> HeldOut:
 
 
 def _rest_probability(held_out: HeldOut, scored: np.ndarray, n_classes: int) -> float:
-    """Return the share of the true among the classes that are no candidates; half a one where none
-    was.
-    """
+    """Return the share of true classes among those that are no candidates, never zero."""
     others = held_out.weight @ (n_classes - scored.sum(axis=1))
     missed = held_out.weight @ (held_out.n_true - (held_out.hits & scored).sum(axis=1))
     return float((missed + 0.5) / (others + 1)) if others > 0 else 0.0

@@ -176,22 +176,9 @@ class CalibratedMixin:
 def topk_probabilities(
     calibration: Calibration, topk: BestOf, k: int, only: Restriction | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return numbers and probabilities of the k best classes of each row, best first.
+    """Return numbers and float32 probabilities of the k best classes of each sample, best first.
 
-    Parameters
-    ----------
-    calibration : Calibration
-    topk : callable
-        ``topk(m)`` returns the numbers and scores of the m best classes of each row, and
-        ``topk(m, only)`` those that the restriction leaves.
-    k : int
-    only : Restriction, default=None
-        Of the labels; the probabilities are still those among all.
-
-    Returns
-    -------
-    best : ndarray of integers (n_rows, k)
-    probabilities : ndarray of float32 (n_rows, k)
+    A restriction of the labels leaves their probabilities as they are among all.
     """
     if calibration.kind == "binary":
         p = rounded_inside(_binary_probabilities(calibration, topk))

@@ -55,24 +55,15 @@ class TopLabel:
     others: Temperature
 
     def best(self, scores: np.ndarray) -> np.ndarray:
-        """Return probability that the best class is right: ndarray of float64 (n_rows,)."""
+        """Return the probability that the best class of each sample is right."""
         lead = _leads(scores, self.largest_lead)
         return self.curve(self.slope * scores[:, 0] + self.lead_slope * lead)
 
     def __call__(self, scores: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return probabilities of the candidates and of each other class.
+        """Return probabilities of the candidates and, `rest`, of each other class of a sample.
 
-        Parameters
-        ----------
-        scores : ndarray of float64 (n_rows, n_candidates)
-            Best first; at most NO_SCORE where a class has none.
-        n_classes : int
-
-        Returns
-        -------
-        probabilities : ndarray of float64 (n_rows, n_candidates)
-            A class without a score has the probability in `rest`.
-        rest : ndarray of float64 (n_rows,)
+        `scores` are float64 (n_samples, n_candidates), best first, and at most NO_SCORE where a
+        class has none: its probability is the one in `rest`.
         """
         best = np.clip(self.best(scores), 1 / n_classes, 1)
         scored = scores[:, 1:] > NO_SCORE
@@ -96,21 +87,13 @@ def _leads(scores: np.ndarray, largest: float) -> np.ndarray:
 
 
 def _below(best: np.ndarray, share: np.ndarray, count: np.ndarray) -> np.ndarray:
-    """Divide what the best class leaves by shares, none above the best.
+    """Divide what the best class leaves by shares, falling in each line, none above the best.
 
-    Parameters
-    ----------
-    best : ndarray of float64 (n_rows,)
-    share : ndarray of float64 (n_rows, n)
-        Falling in each row.
-    count : ndarray of float64 (n_rows, n)
-        Classes of each share.
-
-    Returns
-    -------
-    probabilities : ndarray of float64 (n_rows, n)
-        With ``(probabilities * count).sum(axis=1) == 1 - best``.
+    `count` is the number of classes of each share. The probabilities p that are returned have
+    ``(p * count).sum(axis=1) == 1 - best``.
     """
+    # Shares that a common scale would lift above the best are set to it, and the scale grows for
+    # the others. That adds a share in each round, so that rounds are at most as many as shares.
     at_most = np.broadcast_to(best[:, None], share.shape)
     full = np.zeros(share.shape, dtype=bool)
     while True:
@@ -125,21 +108,7 @@ def _below(best: np.ndarray, share: np.ndarray, count: np.ndarray) -> np.ndarray
 
 
 def fit_top_label(held_out: HeldOut, n_classes: int) -> TopLabel:
-    """Fit a TopLabel on held-out rows of one class each.
-
-    A logistic regression weighs the score and the lead, none of them below zero; with a thousand
-    rows or more a rising function follows, by least squares.
-
-    Parameters
-    ----------
-    held_out : HeldOut
-        Rows without a scored class count as rows of the lowest score.
-    n_classes : int
-
-    Returns
-    -------
-    transform : TopLabel
-    """
+    """Fit a TopLabel on held-out samples of one class each, those with a scored class."""
     scored = held_out.scores[:, 0] > NO_SCORE
     held_out = type(held_out)(*(part[scored] for part in held_out))
     scores, weight = held_out.scores.astype(np.float64), held_out.weight
@@ -149,8 +118,9 @@ def fit_top_label(held_out: HeldOut, n_classes: int) -> TopLabel:
     features = np.column_stack([scores[:, 0], _leads(scores, largest)])
     slope, lead_slope, offset = _logistic(features, hit, weight)
     combined = slope * features[:, 0] + lead_slope * features[:, 1]
-    curve = Sigmoid(1.0, offset)
+    curve: Sigmoid | Isotonic = Sigmoid(1.0, offset)
     if len(scores) >= MANY:
+        # Enough samples for a rising function of any shape, by least squares, of the same sum.
         curve = fit_isotonic(combined, hit, weight)
     return TopLabel(slope, lead_slope, largest, curve, _fit_others(held_out, n_classes))
 

@@ -71,9 +71,7 @@ class Temperature:
 
 
 def platt_targets(hits: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Return targets instead of 0 and 1, which keep probabilities off 0 and 1 (Platt, section
-    2).
-    """
+    """Return targets for 0 and 1 that keep probabilities off these (Platt, section 2)."""
     positives, negatives = weight @ hits, weight @ ~hits
     return np.where(hits, (positives + 1) / (positives + 2), 1 / (negatives + 2))
 

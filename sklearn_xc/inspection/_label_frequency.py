@@ -321,9 +321,7 @@ def _checked_support(support: ArrayLike, n_classes: int) -> np.ndarray:
 
 
 def _bins(support: np.ndarray, n_unknown: int, lower: ArrayLike | None) -> np.ndarray:
-    """Return the least and largest support of the bins that hold labels, (n_bins, 2), head
-    first.
-    """
+    """Return the least and largest support of bins that hold labels, (n_bins, 2), head first."""
     if lower is None:
         bins = next(b for base in BASES if len(b := _non_empty(support, base)) <= MOST_BINS)
     else:

@@ -69,9 +69,7 @@ def label_report(estimator: Any, X: MatrixLike, y: LabelsLike, k: int | None = N
 def _indicator(
     y: LabelsLike, classes: np.ndarray, name: str, top: bool = False, grades: bool = False
 ) -> sparse.csr_array:
-    """Return labels, an indicator, or the k best labels of each row, as CSR (n_samples,
-    n_classes).
-    """
+    """Return labels, an indicator, or (`top`) the best labels of each sample, as an indicator."""
     if not top:
         y = true_labels(y, name, grades)
     if y.ndim == 2 and not top:

@@ -62,35 +62,25 @@ def batch_size_of(model: BaseXCClassifier, state: MemoirState) -> float:
 def settings_of(
     model: BaseXCClassifier, state: MemoirState
 ) -> tuple[MarginSettings, tuple[float, float, float]]:
-    """Return the settings of the passes, and what the model reports of them.
-
-    While rows are new, an unknown number of others is to come. In a pass over all of
-    them half have come at the mean, and weights that they shrink and rates that they slow down are
-    on their way by half: so an automatic penalty of new rows counts half.
-
-    Parameters
-    ----------
-    model : MemoirSVC
-
-    Returns
-    -------
-    settings : MarginSettings
-    reported : tuple of float
-        alpha, eta0 and eta_step.
-    """
+    """Return the settings of the passes, and alpha, eta0 and eta_step as the model reports them."""
     assert state.bias is not None  # it is set before the settings are asked for
     square, batch_size = state.mean_square, batch_size_of(model, state)
     alpha, eta0, eta_step, by_now = model.alpha, model.eta0, model.eta_step, 1.0
     if alpha == "auto":
         size = square if model.penalty == "l2" else np.sqrt(square)
         alpha = min(AUTO_ALPHA[model.penalty] * size / state.seen.weight, LARGEST_ALPHA)
+        # While samples are new, an unknown number of others is to come. In a pass over all of them
+        # half have come at the mean, and weights that they shrink and rates that they slow down are
+        # on their way by half: so an automatic penalty of new samples counts half.
         by_now = 1 - state.new / 2
     if eta0 == "auto":
+        # A step of eta0 / rho along x, on both classes, changes the margin of x by
+        # 2 eta0 ||x||^2 / rho. With this eta0 that is 2 rho for a sample of mean length.
         eta0 = model.rho**2 / (square + state.bias**2)
         if model.reduction == "mean":
             eta0 *= batch_size
     if eta_step == "auto":
-        eta_step = alpha * eta0
+        eta_step = alpha * eta0  # eta_t = eta0 / (1 + alpha eta0 t) -> 1 / (alpha t), Theorem 2
     settings = MarginSettings(
         penalty=model.penalty,
         alpha=float(alpha * by_now),

@@ -52,15 +52,9 @@ class MemoirData(NamedTuple):
     def split(
         self, model: BaseXCClassifier, rng: np.random.RandomState, sample_weight: np.ndarray | None
     ) -> tuple["MemoirData", "MemoirData | None"]:
-        """Return the samples to train on and those kept apart for early stopping, or None.
+        """Return the samples to train on, and those kept apart if the model stops early, or None.
 
-        Parameters
-        ----------
-        model : MemoirSVC
-            Whose parameters say whether, and which part.
-        rng : RandomState
-        sample_weight : ndarray of float32 (n_samples,), or None
-            Without the weights of the classes, for the scores of the samples kept apart.
+        Samples kept apart count with `sample_weight`, which does not hold weights of the classes.
         """
         data = self.counted()
         if not model.early_stopping:
@@ -74,14 +68,15 @@ class MemoirData(NamedTuple):
         return data.take(~held_out), data._replace(weight=given).take(held_out)
 
     def coordinates(self, model: BaseXCClassifier) -> Coordinates:
-        """Return coordinates that centre the columns of dense rows, if these are very uneven.
-
-        A mere length is what rates and penalties follow.
-        """
+        """Return coordinates that centre the columns of dense rows, if these are very uneven."""
+        # Without an intercept nothing could take up the means. Scores by cosine are of columns as
+        # they are.
         if not self.rows.dense or not model.fit_intercept or model.normalize_scores:
             return Coordinates()
         weight = self.weight if self.weight.size else None
         suited = self.rows.shortened(weight).coordinates(weight)
+        # Coordinates without a mean change the length of rows only, which rates and penalties
+        # follow by themselves.
         return Coordinates() if suited.mean is None else suited
 
     def narrowed(self, columns: ColumnMap | None) -> "MemoirData":
@@ -118,22 +113,10 @@ def with_class_weight(
     sample_weight: np.ndarray | None,
     totals: np.ndarray | float = 0,
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return weights with those of the classes, of size 0 for 1.
+    """Return weights of the samples times those of their classes, and the totals with this call.
 
-    Parameters
-    ----------
-    class_weight : "balanced", dict or None
-    classes : ndarray (n_classes,)
-    codes : ndarray of int32 (n_samples,)
-    sample_weight : ndarray of float32 (n_samples,), or None
-    totals : ndarray of float64 (n_classes,), default=0
-        Weights of the classes in the calls before, which "balanced" counts.
-
-    Returns
-    -------
-    weight : ndarray of float32 (n_samples,), or of size 0
-    totals : ndarray of float64 (n_classes,), or None
-        With this call; None where they are not needed.
+    Weights of 1 are of size 0. `totals`, which "balanced" counts, are the weights of the samples of
+    each class in the calls before; without `class_weight` None is returned for them.
     """
     if class_weight is None:
         return np.empty(0, np.float32) if sample_weight is None else sample_weight, None

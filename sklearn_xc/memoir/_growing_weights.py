@@ -92,14 +92,7 @@ class Iterates:
         require_lists(self.arrays, n_features + 1, n_classes)
 
     def model(self, n_classes: int, average: bool) -> tuple[sparse.csr_array, np.ndarray]:
-        """Return the last iterate or the average.
-
-        Returns
-        -------
-        coef : csr_array of float32 (n_classes, n_features)
-        constant : ndarray of float32 (n_classes,)
-            The weights of the constant feature.
-        """
+        """Return the last iterate or the average: weights, and those of the constant feature."""
         indptr, classes, values, sums = self.arrays
         data = np.empty_like(values)
         for start in range(0, len(data), ENTRIES_AT_ONCE):
@@ -128,6 +121,7 @@ class GrowingWeights:
     n_classes, n_features : int
         One more feature holds the intercepts.
     averaged : bool
+        Whether the sum of the iterates is kept.
     start : Iterates, default=None
         What :meth:`save` returned, to go on from.
     dense : bool, default=False
@@ -190,11 +184,7 @@ class GrowingWeights:
             self.shrink(radius / norm)
 
     def truncate(self, classes: np.ndarray, threshold: float) -> None:
-        """Truncate weights of these classes (eq. 13), by the threshold or the largest allowed.
-
-        The cut of a threshold t is the root of the sum of min(|v|, t)^2, which divided by t falls:
-        thresholds made smaller by wanted / cut come down to the wanted one and never below.
-        """
+        """Truncate weights of these classes (eq. 13), by the threshold or the largest allowed."""
         chosen = np.zeros(self.shape[0], dtype=np.uint8)
         chosen[classes] = 1
         scale, norm = self.state[0], np.sqrt(max(self.state[2], 0))
@@ -202,6 +192,8 @@ class GrowingWeights:
         longest = LARGEST_CUT * self.longest / scale
         scaled = min(threshold / scale, 2 * norm)  # more would cut no more
         cut, left = self._cut(chosen, scaled)
+        # The cut of a threshold t is the root of the sum of min(|v|, t)^2, which divided by t
+        # falls: thresholds made smaller by wanted / cut come down to the wanted one, never below.
         while cut > longest:
             scaled *= (1 - CUT_TOLERANCE) * longest / cut
             cut, left = self._cut(chosen, scaled)
@@ -214,20 +206,16 @@ class GrowingWeights:
         return np.sqrt(square), left
 
     def count_iterates(self, own: float, total: float) -> None:
-        """Count W as an iterate of the average, for the first sample of a batch.
+        """Count W as an iterate of the average, for the first sample of the next batch.
 
-        Parameters
-        ----------
-        own, total : float
-            Weights of this sample, and of all of the batch, beside the mean of all samples.
+        `own` and `total` are the weights of the first sample of this batch and of all its samples,
+        in units of the mean weight of all samples.
         """
         self.state[1] += self.state[0] * own
         self.n_iterates += total
 
     def values(self) -> sparse.csr_array:
-        """Return V with the column of the intercept last: CSR of float32 (n_classes, n_features +
-        1).
-        """
+        """Return V as CSR (n_classes, n_features + 1), the column of the intercept last."""
         indptr, classes, values, _ = self.lists.dump()
         return self._csr(indptr, classes, values)
 

@@ -75,19 +75,11 @@ class MemoirState:
     ) -> tuple["MemoirState", np.ndarray]:
         """Return the state with the samples of a call too, and the weights to train them with.
 
-        Steps are of one rate, and as long as the row: that of a row far longer than others would
-        undo those of all of them, whatever its loss. It counts as one of `FAR` typical lengths.
-
-        Parameters
-        ----------
-        hashes, squares, weight
-            The `MemoirData.measures` of the samples.
-
-        Returns
-        -------
-        state : MemoirState
-        weight : ndarray of float32 (n_samples,), or of size 0 for 1
+        The arguments are the `MemoirData.measures` of the samples.
         """
+        # Steps are of one rate, and as long as the sample: the step of one far longer than the
+        # others would undo the steps of all of them, whatever its loss. It counts as a sample of
+        # `FAR` typical lengths.
         of_step = shares(np.sqrt(squares), self._typical_length(squares))
         if of_step.min() < 1:
             weight = (of_step * weight if weight.size else of_step).astype(np.float32)

@@ -110,17 +110,9 @@ def fit_memoir(
     progress: Progress,
     validate: Callable[[GrowingWeights], float] | None = None,
 ) -> MemoirOutcome:
-    """Make passes over the samples.
+    """Make passes over the samples, from `start` on, until the score of `validate` stops rising.
 
-    Parameters
-    ----------
-    start : Iterates or None
-        To go on from.
-    n_jobs : int or None
-        Of the index.
-    progress : Progress
-    validate : callable or None
-        From the weights to a score; passes end when it no longer rises.
+    `n_jobs` are the threads of the index.
     """
     n_features = problem.rows.shape[1]
     weights = GrowingWeights(
@@ -182,13 +174,6 @@ def run_passes(
 class MemoirSteps:
     """Passes over samples that change weights in place.
 
-    Parameters
-    ----------
-    problem : MemoirProblem
-    weights : GrowingWeights
-    settings : MarginSettings
-    seed : int
-
     Attributes
     ----------
     search : AllClasses or IndexedClasses
@@ -234,13 +219,9 @@ class MemoirSteps:
         return by_class[ends[drawn] - 1 - rng.integers(counts[drawn])]
 
     def epoch(self, number: int, n_before: int) -> float:
-        """Return a pass; returns the mean loss of the samples, each before its step.
+        """Make a pass, and return the mean loss of the samples, each before its step.
 
-        Parameters
-        ----------
-        number : int
-        n_before : int
-            Samples visited before, in passes and calls.
+        `n_before` samples were visited before, in passes and calls.
         """
         order = self.order(number)
         n_batches = max(1, round(len(order) / self.settings.batch_size))
@@ -252,16 +233,16 @@ class MemoirSteps:
         return loss / (counted or len(order))
 
     def batch(self, samples: np.ndarray, t: float) -> float:
-        """Run one round of the outer loop of Algorithm 1 or 2; returns the sum of the losses.
-
-        A batch of fewer samples than the settings speak of, as a part of the data may be, carries
-        its share of the penalty and of the time t, so that parts add up to the whole.
-        """
+        """Run one round of the outer loop of Algorithm 1 or 2, and return the sum of the losses."""
         s, weights = self.settings, self.weights
         eta = s.eta0 / (1 + s.eta_step * t)
+        # A batch of fewer samples than the settings speak of, as a part of the data may be, carries
+        # its share of the penalty and of the time t, so that parts add up to the whole.
         share = len(samples) / s.batch_size
         if s.penalty == "l2":
-            weights.shrink(1 - s.alpha * eta * share)
+            weights.shrink(1 - s.alpha * eta * share)  # W^t := (1 - alpha eta_t) W^(t-1)
+        # The printed step lacks 1 / rho, the slope of the hinge of eq. 10, and 1 / |b|, the mean
+        # over the batch: the first is always taken, the second with reduction="mean".
         rate = eta / s.rho / self.problem.mean_weight
         if s.reduction == "mean":
             rate /= s.batch_size
@@ -272,8 +253,11 @@ class MemoirSteps:
             part = slice(start, start + size)
             loss += self.visit(samples[part], rate, violators[part], start > 0, t)
         if s.penalty == "l2":
+            # The optimum of eq. 10 lies in this ball: by strong duality alpha ||W||^2 <= 1 there.
             weights.project(1 / np.sqrt(s.alpha) if s.alpha > 0 else np.inf)
         else:
+            # R_t holds y and r of every sample, whether it violates the margin or not; the penalty
+            # of all C classes is laid on those of R_t, C / |R_t| times as hard.
             touched = np.union1d(self.y[samples], violators)
             weights.truncate(touched, weights.shape[0] / len(touched) * s.alpha * eta * share)
         if s.average:

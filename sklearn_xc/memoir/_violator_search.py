@@ -55,7 +55,7 @@ class AllClasses:
     shared = np.empty(0, dtype=np.int32)
 
     def candidates(self, samples: np.ndarray) -> np.ndarray:
-        """Return None, which stands for all classes."""
+        """Return no candidates, which stands for all classes."""
         return np.empty((len(samples), 0), dtype=np.int32)
 
     def changed(self, *classes: np.ndarray) -> None:
@@ -67,18 +67,8 @@ class IndexedClasses:
 
     The index holds V of the weights W = scale V, whose products have the same order. Classes that
     have moved since it was last refreshed are candidates beside those retrieved; all are scored
-    with the weights of the moment.
-
-    Parameters
-    ----------
-    index : index of `sklearn_xc.mips`
-    X : ndarray or CSR of float32 (n_samples, n_features + 1)
-        With the constant feature as the last.
-    weights : GrowingWeights
-    seed : int
-        Chooses the rows by which the index measures its recall.
-    name : {"hnsw", "lsh"}
-        Whose LARGEST_SHARE of all classes a sample may have as candidates.
+    with the weights of the moment. X has the constant feature as its last column; `seed` chooses
+    the samples by which the index measures its recall.
     """
 
     shared = AllClasses.shared
@@ -141,27 +131,15 @@ class IndexedClasses:
 
 
 class LaggingIndex(IndexedClasses):
-    """The same for dense rows, with an index that may lag behind.
+    """The classes that an index of dense weights retrieves, which may lag behind them.
 
-    What an index costs is building it. A graph of weights that have turned a little still leads to
-    them, and what it names is scored with the weights of the moment, so that only classes that have
-    moved far since it was built are compared with every sample: by a matrix product for all samples
-    searched at once, whose best are candidates, as are the samples' own classes: those are the ones
-    that grow meanwhile, and without them models were two points worse. The index is built anew when
-    these products have cost as much as building costs: that is at most twice what a rule would have
-    spent that knew what was to come. Before there is one, classes that never moved have weights of
-    zero.
-
-    Parameters
-    ----------
-    index : index of `sklearn_xc.mips`
-    X : ndarray of float32 (n_samples, n_features + 1)
-        With the constant feature as the last.
-    y : ndarray of int32 (n_samples,)
-    weights : GrowingWeights
-        Whose lists keep the rows.
-    seed : int
-    name : str
+    The cost of an index is building it. A graph of weights that have turned a little still leads to
+    them, and the classes that it names are scored with the weights of the moment. So only classes
+    that have moved far since it was built are compared with every sample: by a matrix product for
+    all samples searched at once, whose best are candidates. The index is rebuilt when these
+    products have cost as much as building costs, which is at most twice what a rule would have
+    spent that knew what was to come. Before there is an index, classes that never moved have
+    weights of zero. The lists of `weights` must keep rows.
     """
 
     def __init__(
@@ -189,7 +167,9 @@ class LaggingIndex(IndexedClasses):
         self.refresh()
         moved = np.flatnonzero(self.moved).astype(np.int32)
         self.spent += float(len(samples)) * len(moved) * self.class_cost
-        self.shared = np.unique(self.y[samples])  # which these samples are about to move
+        # These samples are about to move their own classes: without them models were two points
+        # worse.
+        self.shared = np.unique(self.y[samples])
         others = self.others(samples)
         others[self.moved[others]] = -1
         return np.hstack([others, self.best_of(moved, samples)])
@@ -267,21 +247,7 @@ def make_search(
     n_jobs: int | None,
     seed: int,
 ) -> AllClasses | IndexedClasses:
-    """Return the search that gives `Steps` its candidates.
-
-    Parameters
-    ----------
-    rows : Rows
-    y : ndarray of int32 (n_samples,)
-    bias : float
-        The constant feature.
-    weights : GrowingWeights
-    settings : SearchSettings
-
-    Returns
-    -------
-    search : AllClasses, IndexedClasses or LaggingIndex
-    """
+    """Return the search that gives `MemoirSteps` its candidates; `bias` is the constant feature."""
     search = choose_search(settings.search, rows, y, weights.shape, settings.sketch_dim)
     if search == "exact":
         return AllClasses()
@@ -331,23 +297,7 @@ def choose_search(
 ) -> str:
     """Choose the search: the requested one where an index can pay, the cheapest for "auto".
 
-    Exact search follows the lists of the features of a sample. A class is in the list of a feature
-    when one of its samples has it, or when it violated the margin of one that has: about twice the
-    pairs of a feature and a class in the data, and at most all classes. A graph compares the sample
-    with NEIGHBOURS vectors for each of BEAM that it visits, and is built anew, with a beam of
-    BUILD_BEAM for each class, after about MOVED_SHARE samples a class; for dense rows see
-    `dense_costs`.
-
-    Parameters
-    ----------
-    search : {"auto", "exact", "hnsw", "lsh"}
-    rows : Rows
-    y : ndarray of int32 (n_samples,)
-    shape : tuple (n_classes, n_features)
-
-    Returns
-    -------
-    search : {"exact", "hnsw", "lsh"}
+    `shape` is (n_classes, n_features).
     """
     n_classes, n_features = shape
     if n_classes <= FEWEST_CLASSES.get("hnsw" if search == "auto" else search, 0):
@@ -359,26 +309,29 @@ def choose_search(
     if rows.dense:
         exact, graph = dense_costs(n_classes, n_features + 1)
         return "exact" if exact <= CLEARLY * graph else "hnsw"
+    # Exact search follows the lists of the features of a sample. A class is in the list of a
+    # feature when one of its samples has it, or when it violated the margin of one that has: about
+    # twice the pairs of a feature and a class in the data, and at most all classes.
     of_sample = np.repeat(y.astype(np.int64), np.diff(rows.indptr))
     pairs = np.unique(rows.indices.astype(np.int64) * n_classes + of_sample)
     lists = np.bincount(pairs // n_classes, minlength=n_features)
     lists = np.minimum(2 * lists, n_classes / LANES + lists)
     exact = lists[rows.indices].sum() / rows.shape[0]
+    # A graph compares the sample with NEIGHBOURS vectors for each of BEAM that it visits, and is
+    # rebuilt, with a beam of BUILD_BEAM for each class, after about MOVED_SHARE samples a class.
     compared = NEIGHBOURS * min(n_features, sketch_dim) / LANES
     graph = (BEAM + BUILD_BEAM / MOVED_SHARE) * compared
     return "exact" if exact <= graph else "hnsw"
 
 
 def dense_costs(n_classes: int, width: int) -> tuple[float, float]:
-    """Return a sample of exact search and one of a lagging index, in the units of `mips._cost`.
-
-    Where each sample moves two classes, an index that is built anew when a share m has moved costs
-    ``build / (m K / 2)`` a sample, and m K / 2 classes are compared beside it: least for the m at
-    which both are equal.
-    """
+    """Return the cost of a sample in exact search and in a `LaggingIndex`, by `mips._cost`."""
     in_memory = 4 * n_classes * width > cost.CACHE
     exact = n_classes * width * (ADDED_FAR if in_memory else ADDED)
     graph = HNSWIndex(**QUICK_GRAPH)
     built = BUILDING * graph._build_cost(n_classes, width)
     asked = graph._query_cost(n_classes, width, 2 * BEAM)
+    # Where each sample moves two classes, an index that is rebuilt when a share m has moved costs
+    # build / (m K / 2) a sample, and m K / 2 classes are compared as well. The sum is least for the
+    # m at which both are equal, where it is twice the root of their product.
     return exact, STEP + asked + 2 * np.sqrt(built * (width + cost.SCAN))

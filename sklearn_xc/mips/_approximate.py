@@ -101,13 +101,7 @@ class ApproximateIndex(BaseIndex):
         self._construct(self._allowed_modes())
 
     def _construct(self, modes: tuple[str, ...]) -> None:
-        """Build the structure and measure it; see `build`.
-
-        Parameters
-        ----------
-        modes : tuple of str
-            Reductions to choose from.
-        """
+        """Build the structure on the best of these reductions, and measure it; see `build`."""
         rng = np.random.default_rng(self._seed)
         n_threads = self._n_threads()
         n_rows, width = self._store.shape[0], self._width()

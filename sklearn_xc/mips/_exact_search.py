@@ -70,10 +70,6 @@ class ExactSearch:
 
     Lists of sparse rows are built when first needed. Rows replaced later are masked out of them
     and scored one by one, until they are so many that new lists are due.
-
-    Parameters
-    ----------
-    store : RowStore
     """
 
     def __init__(self, store: RowStore) -> None:
@@ -103,19 +99,7 @@ class ExactSearch:
         self._changed, self._lists = changed, masked(self._lists, ids)
 
     def topk(self, queries: Matrix, k: int, n_threads: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the k best rows of each query, best first, ties to the smaller id.
-
-        Parameters
-        ----------
-        queries : ndarray or csr_array, float32
-        k : int
-            At most the number of rows.
-
-        Returns
-        -------
-        ids : ndarray of int32 (n_queries, k)
-        scores : ndarray of float32 (n_queries, k)
-        """
+        """Return ids and scores of the k best rows of each query, ties to the smaller id."""
         if queries.shape[0] == 0:
             return Heaps(0, k).sorted()
         found = self._topk(queries, k, n_threads)

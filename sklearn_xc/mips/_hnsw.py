@@ -23,14 +23,7 @@ N_RANGES, ROWS_OF_A_RANGE, SPARE = 16, 64, 2
 
 
 class Graph:
-    """A graph of reduced rows. Never changes after it is built.
-
-    Parameters
-    ----------
-    rows : ndarray of float32 (n_rows, d)
-    space : {"ip", "l2"}
-    M, ef_construction, seed, n_threads : int
-    """
+    """A graph of reduced rows in the space "ip" or "l2". Never changes after it is built."""
 
     def __init__(
         self, rows: np.ndarray, space: str, M: int, ef_construction: int, seed: int, n_threads: int
@@ -51,12 +44,9 @@ class Graph:
         return self._graph.get_current_count()
 
     def search(self, queries: Queries, n: int, effort: int, n_threads: int) -> np.ndarray:
-        """Return candidates int32 (n_queries, n), nearest first; -1 for queries that hnswlib fails
-        on.
-
-        Its search keeps as many candidates as it is asked for, so `effort`, the width of the
-        beam, reaches it as n: the graph's own setting, which threads would share, stays.
-        """
+        """Return candidates int32 (n_queries, n), nearest first; -1 where hnswlib fails."""
+        # hnswlib's search keeps as many candidates as it returns, so `effort`, the width of the
+        # beam, reaches it as the number to return. Threads would share the graph's own setting.
         ids = self.nearest(queries.reduced, max(n, effort), n_threads)[0][:, :n]
         lacking = n - ids.shape[1]  # of a graph that lacks rows
         return np.pad(ids, ((0, 0), (0, lacking)), constant_values=-1)
@@ -96,11 +86,6 @@ class RangedGraphs:
     A graph on inner products leads to the rows of large norm and loses the others; one on distance
     under a common bound of the norm, the other way round. Rows of about the same norm have
     neighbours by angle, and those of a query are its best among them [1]_.
-
-    Parameters
-    ----------
-    rows : ndarray of float32 (n_rows, d)
-    M, ef_construction, seed, n_threads : int
 
     References
     ----------

@@ -18,14 +18,7 @@ SHARE = 4  # at most this part of the rows is retrieved
 
 
 class Codes:
-    """Signs of Gaussian projections of reduced rows, 64 to a word.
-
-    Parameters
-    ----------
-    rows : ndarray of float32 (n_rows, d)
-    n_bits, seed : int
-    n_threads : int
-    """
+    """Signs of Gaussian projections of reduced rows, 64 to a word."""
 
     def __init__(self, rows: np.ndarray, n_bits: int, seed: int, n_threads: int) -> None:
         rng = np.random.default_rng(seed)
@@ -36,9 +29,7 @@ class Codes:
         self.codes = np.concatenate(parts)
 
     def search(self, queries: Queries, n: int, effort: int, n_threads: int) -> np.ndarray:
-        """Return candidates int32 (n_queries, n): least Hamming distance first, ties to smaller
-        ids.
-        """
+        """Return candidates int32 (n_queries, n) by Hamming distance, ties to the smaller id."""
         n_queries, n_rows = len(queries.reduced), len(self.codes)
         n_threads = max(1, min(n_threads, n_queries))
         ids = np.empty((n_queries, n), dtype=np.int32)

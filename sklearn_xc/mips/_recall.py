@@ -31,9 +31,7 @@ def split(queries: Matrix, rng: np.random.Generator) -> tuple[Matrix, Matrix]:
 
 
 def stand_ins(store: RowStore, rng: np.random.Generator) -> tuple[Matrix, Matrix]:
-    """Return queries to measure with when none are known: some of the rows, and Gaussian
-    vectors.
-    """
+    """Return two samples to measure with when no queries are given: rows, and Gaussian vectors."""
     n_rows, n_features = store.shape
     rows = store.take(np.sort(rng.permutation(n_rows)[:SAMPLE]))
     if store.dense or n_features <= DENSE_FEATURES:
@@ -54,15 +52,7 @@ class RecallEstimator:
     """Recall@10 of candidates on samples of queries; of several samples the lowest counts.
 
     A row counts as found if its exact score reaches that of the 10th best: among rows with equal
-    scores any will do.
-
-    Parameters
-    ----------
-    store : RowStore
-    exact : ExactSearch
-        Of that store.
-    samples : list of ndarray or csr_array, float32
-    n_threads : int
+    scores any will do. `exact` answers for the rows of `store`.
     """
 
     def __init__(
@@ -75,9 +65,7 @@ class RecallEstimator:
         ]
 
     def recall(self, find: Callable[[Matrix], np.ndarray]) -> float:
-        """Return recall of ``find(queries)``: candidates of each query, int32 (n, m), -1 for
-        none.
-        """
+        """Return the recall of ``find(queries)``, candidates int32 (n, m) with -1 for none."""
         worst = 1.0
         for queries, reached in self._samples:
             ids, scores = self._store.best(queries, find(queries), self.k, self._n_threads)
@@ -92,20 +80,9 @@ def recall_estimators(
     n_threads: int,
     exact: ExactSearch | None = None,
 ) -> tuple[RecallEstimator, ...]:
-    """Return two estimators of recall, to choose by and to report, on different queries if
-    possible.
+    """Return estimators of recall to choose by and to report, on different queries if possible.
 
-    Parameters
-    ----------
-    store : RowStore
-    queries : ndarray or csr_array, float32, or None
-    rng : numpy.random.Generator
-    exact : ExactSearch, default=None
-        Of that store; None makes one for the occasion.
-
-    Returns
-    -------
-    choosing, reporting : RecallEstimator
+    Without `queries` there are stand-ins; without `exact`, a search of the store's rows is made.
     """
     sources = stand_ins(store, rng) if queries is None else (queries,)
     pairs = [split(source, rng) for source in sources]

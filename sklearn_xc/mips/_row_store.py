@@ -18,26 +18,10 @@ NOBODY = np.iinfo(np.int32).max  # the id in a place of a heap that was never fi
 
 
 def check_vectors(vectors: MatrixLike, name: str, n_features: int | None = None) -> Matrix:
-    """Check vectors, in the form of :func:`sklearn_xc.utils._matrix.normalise`.
+    """Return a matrix of finite real numbers as C-contiguous float32, dense or CSR.
 
-    Parameters
-    ----------
-    vectors : array-like or sparse matrix, shape (n, n_features)
-        Finite floats, integers or booleans.
-    name : str
-        What the errors call it.
-    n_features : int, default=None
-        Number of features that it must have; None for any but 0.
-
-    Returns
-    -------
-    vectors : C-contiguous ndarray or csr_array, float32
-        Shares memory with the argument where nothing had to change.
-
-    Raises
-    ------
-    ValueError
-        If it is not a matrix of finite real numbers, or has another number of features.
+    Raises ValueError, which calls the matrix `name`, for anything else and for another number of
+    features. Shares memory with the argument where nothing had to change.
     """
     if not sparse.issparse(vectors):
         vectors = np.asarray(vectors)
@@ -178,15 +162,7 @@ class RowStore:
         return csr
 
     def replace(self, ids: np.ndarray, rows: Matrix) -> None:
-        """Give the rows given new values.
-
-        Parameters
-        ----------
-        ids : ndarray of int64
-            Distinct.
-        rows : ndarray or csr_array, float32 (len(ids), n_features)
-            Converted to the kind of this store.
-        """
+        """Give these distinct rows new values, dense or sparse whatever the store is."""
         if not self.data.flags.writeable:
             self.data = self.data.copy()
         if self.dense:
@@ -225,17 +201,10 @@ class RowStore:
         self._end = len(places)
 
     def score(self, queries: Matrix, candidates: np.ndarray, n_threads: int) -> np.ndarray:
-        """Return inner products of queries with the rows given for each.
+        """Return inner products of queries with their candidates, float32 (n_queries, n).
 
-        Parameters
-        ----------
-        queries : ndarray or csr_array, float32
-        candidates : C-contiguous ndarray of int32 (n_queries, n), or (1, n) the same for all
-            -1 scores minus infinity.
-
-        Returns
-        -------
-        scores : ndarray of float32 (n_queries, n)
+        `candidates` are int32 in C order, (n_queries, n), or (1, n) if all queries have the same;
+        -1 scores minus infinity.
         """
         queries = as_rows(queries)
         n_queries = queries.shape[0]
@@ -252,24 +221,10 @@ class RowStore:
     def best(
         self, queries: Matrix, candidates: np.ndarray, k: int, n_threads: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the k best of the rows given for each query, best first, ties to the smaller id.
+        """Return ids and scores of the k best candidates of each query, ties to the smaller id.
 
-        Parameters
-        ----------
-        queries : ndarray or csr_array, float32
-        candidates : ndarray of int32 (n_queries, n), or (1, n) the same for all
-            Distinct in a line but for -1.
-
-        Returns
-        -------
-        ids : ndarray of int32 (n_queries, k)
-            -1 where a query has fewer candidates.
-        scores : ndarray of float32 (n_queries, k)
-
-        Raises
-        ------
-        ValueError
-            If a score overflows float32.
+        `candidates` are as `score` takes them, distinct in a line but for -1. A query with fewer
+        than k has the id -1 in the places left. Raises ValueError if a score overflows float32.
         """
         top = Heaps(queries.shape[0], k)
         candidates = np.ascontiguousarray(candidates, dtype=np.int32)

@@ -158,29 +158,20 @@ class LinearSketch(BaseEstimator):
 def heavy_features(rows: Matrix, queries: Matrix, n_components: int) -> np.ndarray:
     """Return the features that a sketch should keep, for the least variance of inner products.
 
-    With a_j and b_j the sums of squares of feature j over rows and queries, the variance of the
-    mean inner product goes with sum(a_j) sum(b_j) / m, where the sums are over the features that
-    are hashed and m is the number of components left for them: c features of the largest shares
-    are kept such that this is least. A constant feature, for the intercepts, is the usual one.
-    What few queries have is passed over: of other queries they say little, and a recall that is
-    measured on these would flatter.
-
-    Parameters
-    ----------
-    rows, queries : ndarray or csr_array (n, n_features)
-    n_components : int
-        At most half of them are given away.
-
-    Returns
-    -------
-    kept : ndarray of int64 (c,)
-        Ascending.
+    At most half of the components are given away. A constant feature, for the intercepts, is the
+    usual one that is kept.
     """
+    # With a_j and b_j the shares of feature j in the squares of rows and queries, the variance of
+    # the mean inner product goes with sum(a_j) sum(b_j) / m. The sums are over the features that
+    # are hashed, and m is the number of components left for them.
     a, b = (_shares(matrix) for matrix in (rows, queries))
+    # Features that few of these queries have are passed over: they say little of other queries, and
+    # a recall that is measured on these queries would flatter.
     present = sparse.csr_array(queries).indices
     often = np.bincount(present, minlength=len(b)) >= COMMON * queries.shape[0]
     order = np.argsort(np.where(often, -(a + b), 0), kind="stable")[: np.count_nonzero(often)]
     order = order[: min(n_components // 2, n_components - 4)]
+    # Entry c is for the first c of them kept.
     left = [1 - np.append(0, np.cumsum(shares[order])) for shares in (a, b)]
     variance = left[0] * left[1] / (n_components - np.arange(len(order) + 1))
     return np.sort(order[: np.argmin(variance)])

@@ -24,13 +24,7 @@ NAMED = 32  # candidates a list that was read, where sketches only estimate the 
 
 
 class CentroidLists:
-    """Rows by the nearest of trained centroids.
-
-    Parameters
-    ----------
-    rows : ndarray of float32 (n_rows, d)
-        Reduced.
-    n_clusters, seed, n_threads : int
+    """Reduced rows by the nearest of trained centroids.
 
     Attributes
     ----------
@@ -110,9 +104,7 @@ def search_block(
     n: int,
     n_probes: int,
 ) -> np.ndarray:
-    """Return candidates of a block of queries: a matrix product for each list that any of them
-    reads.
-    """
+    """Return candidates of a block of queries, by a matrix product for each list that is read."""
     reduced, plain = reduced[block.start : block.stop], plain[block.start : block.stop]
     top = Heaps(len(block), n)
     clusters = lists.probes(reduced, n_probes).ravel()
@@ -153,23 +145,10 @@ def train(
     n_iterations: int = ITERATIONS,
     assign: Callable[..., np.ndarray] = assign,
 ) -> np.ndarray:
-    """Return directions of clusters by spherical k-means on some of the rows.
+    """Return unit directions of clusters by spherical k-means on some of the rows.
 
-    Zero rows have no direction and take no part. A cluster that loses all its rows goes on from
-    one of the rows that fit their own clusters worst.
-
-    Parameters
-    ----------
-    rows : ndarray of float32 (n_rows, d)
-    start : ndarray of float32 (n_clusters, d), default=None
-        Directions to go on from; None takes those of some rows.
-    assign : callable
-        What assigns rows to directions, as :func:`assign` does.
-
-    Returns
-    -------
-    directions : ndarray of float32 (n_clusters, d)
-        Unit vectors; zero if all rows are.
+    `start` holds directions to go on from, by default of some rows; `assign` says which direction
+    each row belongs to, as the function of this name does. All directions are zero if all rows are.
     """
     rng = np.random.default_rng(seed)
     chosen = rng.permutation(len(rows))[: POINTS * n_clusters]

@@ -14,16 +14,10 @@ LEAST_ROWS = 20  # tested; of fewer nothing is said
 
 
 def warn_of_duplicates(X: Any, train: np.ndarray, test: np.ndarray, stacklevel: int = 3) -> None:
-    """Warn if many test rows equal a training row.
+    """Warn if many test samples equal a training sample.
 
-    Parameters
-    ----------
-    X : object
-        Texts, a table with a column of them, or a matrix of two features and more; of anything
-        else nothing is said.
-    train, test : ndarray of int
-        Rows of both parts.
-    stacklevel : int, default=3
+    X is texts, a table with a column of them, or a matrix of two features and more; of anything
+    else nothing is said.
     """
     hashes = _hashes(X) if len(test) >= LEAST_ROWS else None
     if hashes is None:
@@ -47,9 +41,7 @@ def _tuples(X: Any) -> Iterator[tuple]:
 
 
 def _hashes(X: Any) -> np.ndarray | None:
-    """Return 64 bits for each row, the same for equal ones; None for what has no rows to
-    compare.
-    """
+    """Return 64 bits for each sample, the same for equal ones; None where none can be compared."""
     if hasattr(X, "itertuples") or hasattr(X, "iter_rows"):  # tables of pandas and polars
         first = next(_tuples(X), ())
         if any(isinstance(value, str) for value in first):

@@ -18,17 +18,9 @@ PINNED = -1
 
 
 def label_pattern(y: LabelsLike) -> tuple[np.ndarray, sparse.csr_array]:
-    """Return the classes of any y and the 0/1 pattern of its positives, one column a class.
+    """Return the classes of any y, and the 0/1 pattern of its positives as uint8, a column a class.
 
-    Parameters
-    ----------
-    y : array-like of shape (n_samples,), or (n_samples, n_classes) dense or sparse
-
-    Returns
-    -------
-    classes : ndarray of shape (n_classes,)
-        The sorted labels, or the column names or numbers of an indicator.
-    Y : csr_array of uint8, shape (n_samples, n_classes)
+    The classes are the sorted labels, or the column names or numbers of an indicator.
     """
     check_labels(y, DROPPED)
     names = label_names(y)
@@ -122,12 +114,10 @@ def _at_least_one(indices: np.ndarray) -> np.ndarray:
 
 
 def deal(problem: FoldProblem) -> tuple[np.ndarray, np.ndarray]:
-    """Deal rows by their rarest label, in hands of one row a part.
+    """Deal samples by their rarest label, in hands of one sample a part.
 
-    Returns
-    -------
-    part : ndarray of int32 (n_rows,)
-    counts : ndarray of int32 (n_labels, n_parts)
+    Returns the part of each sample, int32, and how many positives of each label each part has,
+    int32 (n_labels, n_parts).
     """
     n_rows, n_labels, n_parts = len(problem.rows), len(problem.frequency), len(problem.closed)
     lengths = np.diff(problem.indptr)
@@ -169,17 +159,11 @@ def place_by_shares(
 def keep_labels(
     problem: FoldProblem, part: np.ndarray, counts: np.ndarray, seed: int, pin: int | None
 ) -> None:
-    """Exchange rows until every label that is needed is in every training part.
+    """Exchange samples until every label that is needed is in every training part.
 
-    Where no way is found, rows are taken out of the test parts if `pin`, and otherwise labels
-    left out of training; a warning says how many.
-
-    Parameters
-    ----------
-    part, counts
-        From :func:`deal` or :func:`place_by_shares`; changed in place.
-    pin : int or None
-        The part, or ``PINNED``, that takes the rows taken out; None to take none out.
+    `part` and `counts`, from :func:`deal` or :func:`place_by_shares`, change in place. Where no
+    way is found, a warning says so: samples are taken out of the test parts and put into `pin`, a
+    part or ``PINNED``, or with None labels are left out of training.
     """
     size = np.bincount(part, minlength=len(problem.closed))
     n_labels = len(problem.frequency)
@@ -214,13 +198,7 @@ def keep_labels(
 
 
 def _take_out(problem: FoldProblem, part: np.ndarray, counts: np.ndarray, pin: int) -> int:
-    """Take out rows that hold labels missing from training, and level the test parts.
-
-    Returns
-    -------
-    n_out : int
-        Rows that were taken out.
-    """
+    """Take out samples that hold labels missing from training, level the test parts, count them."""
     taking = _TakingOut(problem, part, counts, pin)
     missing = np.flatnonzero(taking.missing()).tolist()
     n_missing = np.bincount(np.concatenate([taking.rows_of(label) for label in missing]))

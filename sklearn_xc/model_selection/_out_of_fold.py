@@ -86,14 +86,7 @@ class Labels:
     def indicator(
         self, codes: np.ndarray, chosen: np.ndarray
     ) -> np.ndarray | sparse.sparray | sparse.spmatrix:
-        """Return the chosen ones of the classes in each row, in the container of y.
-
-        Parameters
-        ----------
-        codes : ndarray of integers (n_rows, k)
-            Different ones in a row.
-        chosen : ndarray of bool (n_rows, k)
-        """
+        """Return the chosen ones of the distinct classes of each sample, in the container of y."""
         pattern = topk_matrix(codes, chosen, len(self.classes))
         pattern.eliminate_zeros()
         container, dtype = self.encoding.container, self.encoding.dtype
@@ -107,18 +100,7 @@ class Labels:
 
 
 def read_labels(y: LabelsLike, known: np.ndarray | None = None) -> Labels:
-    """Encode y.
-
-    Parameters
-    ----------
-    y : array-like or sparse, shape (n_samples,) or (n_samples, n_classes)
-    known : ndarray of shape (n_classes,), default=None
-        Classes of an estimator that is fitted already.
-
-    Returns
-    -------
-    labels : Labels
-    """
+    """Encode y, in the classes `known` of an estimator that is fitted, or its own."""
     check_labels(y, DROPPED)
     if known is not None:
         y = in_order_of(y, np.asarray(known))
@@ -148,13 +130,10 @@ def splits_of(
     split_params: dict[str, Any] | None = None,
     weight: ArrayLike | None = None,
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the (training, test) rows that `cv` means, of the rows with a weight above zero.
+    """Return the (training, test) samples that `cv` means, of those with a weight above zero.
 
     An integer is the number of folds of :class:`RareLabelKFold`, a fraction the part that is held
-    out once. Of two classes rows are pinned so that every training part has both. Otherwise rows
-    that hold the only positive of a label are tested as well: new rows hold such labels too, and
-    leaving them out would make the model look better than it is. Of more classes the part is
-    therefore a fold: by shares hardly any class would lose all its rows, as classes of new rows do.
+    out once.
     """
     split_params = split_params or {}
     if hasattr(cv, "__iter__") and not hasattr(cv, "split"):
@@ -164,9 +143,14 @@ def splits_of(
         split_params = part_of(split_params, n_rows(X), counted)
         of_counted = splits_of(cv, take(X, counted), take(y, counted), kind, split_params)
         return [(counted[train], counted[test]) for train, test in of_counted]
+    # Of two classes samples are pinned so that every training part has both. Otherwise samples
+    # that hold the only positive of a label are tested as well: new samples hold such labels too,
+    # and leaving them out would make the model look better than it is.
     pin = kind == "binary"
     share = float(cv) if isinstance(cv, Real) and not isinstance(cv, Integral) else None
     if share is not None and kind == "multiclass":
+        # A fold: by shares hardly any class would lose all its samples, as classes of new samples
+        # do.
         n_folds = min(round(1 / share), n_rows(X))
         return list(RareLabelKFold(n_folds, pin_singletons=False).split(X, y))[:1]
     if share is not None:
@@ -195,26 +179,18 @@ def held_out_topk(
     response: str = "decision",
     next_fit: Callable[[str], InnerFit] | None = None,
 ) -> tuple[np.ndarray, HeldOut, np.ndarray]:
-    """Return the k best scores of the samples held out.
+    """Return the k best scores of the samples held out, by copies of the estimator.
 
     Parameters
     ----------
-    estimator : estimator
-        Copies of it are fitted; one that is frozen predicts all samples as it is.
-    X, y : as the estimator's fit takes them
-    labels : Labels
-        Of y.
-    k : int
-    splits : list of (training, test) rows, or None
-        None for an estimator that is fitted and has seen none of X.
-    weight : ndarray (n_samples,), default=None
+    splits : list of (training, test) samples, or None
+        None for an estimator that is fitted and has seen none of X: it predicts as it is.
     params : dict, default=None
         Of the estimator's fit.
-    n_jobs : int or None, default=None
     response : {"decision", "proba"}, default="decision"
         Which scores.
     next_fit : callable or None, default=None
-        ``next_fit("fold")`` is what tells callbacks of the fit of a fold, an `InnerFit`.
+        ``next_fit("fold")`` is what tells callbacks of the fit of a fold.
 
     Returns
     -------

@@ -30,17 +30,9 @@ def splitter(cv: Any) -> Any:
 
 
 class GroupedSplitter:
-    """Splitter that knows the groups of the rows.
+    """Splitter that knows the groups of the samples.
 
-    Parameters
-    ----------
-    cv : int, splitter or iterable
-    groups : array-like of shape (n_samples,)
-
-    Raises
-    ------
-    ValueError
-        If the splitter is one that takes no notice of groups.
+    Raises ValueError if `cv` is a splitter that takes no notice of groups.
     """
 
     def __init__(self, cv: Any, groups: ArrayLike) -> None:

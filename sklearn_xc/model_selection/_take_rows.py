@@ -10,17 +10,7 @@ from ..utils._matrix import checked_csr
 
 
 def take(data: Any, rows: np.ndarray) -> Any:
-    """Return the rows named, in the container that the data came in.
-
-    Parameters
-    ----------
-    data : DataFrame, sparse matrix, sequence, array-like or None
-    rows : ndarray of int
-
-    Returns
-    -------
-    part : as data
-    """
+    """Return the samples named, in the container that the data came in; None of None."""
     if data is None:
         return None
     if hasattr(data, "iloc"):
