@@ -1,8 +1,8 @@
 """Probabilities from the scores of the k best classes, by a few numbers shared by all classes.
 
-A calibration looks at the k best scores of a row, its candidates, and gives each of them a
-probability; all other classes of the row share one probability among them. It is fitted on scores
-of samples that the model has not seen.
+A calibration looks at the k best scores of a sample, its candidates, and gives each of them a
+probability; all other classes of the sample share one probability among them. It is fitted on
+scores of samples that the model has not seen.
 """
 
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ class Calibration:
     kind : {"binary", "multiclass", "multilabel"}
     n_classes : int
     n_candidates : int
-        How many of the best scores of a row are given probabilities of their own.
+        How many of the best scores of a sample are given probabilities of their own.
     transform : Sigmoid, Isotonic, Temperature or TopLabel
     rest_probability : float
         How often a class beyond the candidates was true, each.

@@ -212,7 +212,7 @@ def all_probabilities(calibration: Calibration, topk: BestOf, n_rows: int) -> np
     require_memory(
         8 * shape[0] * shape[1],
         f"predict_proba: a dense output of shape {shape}",
-        "use predict_topk(X, k, scores='proba'), or fewer rows at a time",
+        "use predict_topk(X, k, scores='proba'), or fewer samples at a time",
     )
     if calibration.kind == "binary":
         return _binary_probabilities(calibration, topk)

@@ -2,7 +2,7 @@
 
 Dividing probabilities of single classes by their sum over thousands of rare ones keeps the best
 below 0.8, however sure the model is. Here the best class is looked at alone: whether it was right
-is a question of two answers, which held-out rows calibrate as they are.
+is a question of two answers, which held-out samples calibrate as they are.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from ._transforms import (
     platt_targets,
 )
 
-MANY = 1000  # held-out rows with which a rising function is fitted, not two numbers
+MANY = 1000  # held-out samples with which a rising function is fitted, not two numbers
 
 
 @record(
@@ -35,7 +35,7 @@ MANY = 1000  # held-out rows with which a rising function is fitted, not two num
 )
 @dataclass(frozen=True)
 class TopLabel:
-    """``curve(slope * score + lead_slope * lead)`` for the best class of a row.
+    """``curve(slope * score + lead_slope * lead)`` for the best class of a sample.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ def _logistic(
 
 
 def _fit_others(held_out: HeldOut, n_classes: int) -> Temperature:
-    """Fit the softmax among all classes but the best, by the rows whose best is wrong."""
+    """Fit the softmax among all classes but the best, by the samples whose best is wrong."""
     missed = ~held_out.hits[:, 0]
     scores, hits = held_out.scores[missed, 1:], held_out.hits[missed, 1:]
     scored = scores > NO_SCORE

@@ -12,7 +12,7 @@ from ..metrics._ranking import rank, true_labels
 from ..utils._typing import LabelsLike, MatrixLike
 from ._display import VERMILION, Axes, DrawsOnAxes, ranked
 
-MOST_RANKS = 10  # best labels of a row that are looked at
+MOST_RANKS = 10  # best labels of a sample that are looked at
 LONGEST_NAME = 28  # characters of a label's name
 UNKNOWN = "(not in training)"
 
@@ -20,7 +20,7 @@ UNKNOWN = "(not in training)"
 class LabelConfusionDisplay(DrawsOnAxes):
     """The pairs of labels that are mixed up most: one is true and missed, the other suggested.
 
-    Of a row with t true labels the t best suggestions count. Each true label that is not among
+    Of a sample with t true labels the t best suggestions count. Each true label that is not among
     them is shared out evenly to those of them that are wrong, so that a pair's number is how often
     the second label was answered instead of the first. Nothing of size (K, K) is built.
 
@@ -31,7 +31,7 @@ class LabelConfusionDisplay(DrawsOnAxes):
     suggested : ndarray of shape (n_pairs,)
         The label in its place.
     number : ndarray of float64, shape (n_pairs,)
-        How often, each row counted with its weight.
+        How often, each sample counted with its weight.
     n_true : ndarray of float64, shape (n_pairs,)
         How often the missed label is true.
 
@@ -83,7 +83,7 @@ class LabelConfusionDisplay(DrawsOnAxes):
             One that :func:`sklearn_xc.predict_topk` accepts, such as a Pipeline.
         X : array-like, sparse, or whatever the first step of a pipeline takes
         y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
-            True labels, or a list of labels for each row.
+            True labels, or a list of labels for each sample.
         n_pairs : int, default=12
             Pairs to draw; the display keeps all.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -117,7 +117,7 @@ class LabelConfusionDisplay(DrawsOnAxes):
         Parameters
         ----------
         y_true : array-like of shape (n,), or array-like or sparse matrix of shape (n, K)
-            Class labels, a list of labels for each row, or an indicator of zeros and ones.
+            Class labels, a list of labels for each sample, or an indicator of zeros and ones.
         y_pred : array-like of shape (n, m)
             Top-k labels, best first.
         n_pairs : int, default=12

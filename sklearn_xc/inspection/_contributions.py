@@ -14,10 +14,10 @@ LONGEST_NAME = 40  # characters of a feature's name
 
 
 class ContributionsDisplay(DrawsOnAxes):
-    """The features that raised and lowered the score of a label on one row, as bars.
+    """The features that raised and lowered the score of a label on one sample, as bars.
 
     The bars add up to the score: those of the largest contributions, one for all other features of
-    the row, and the intercept.
+    the sample, and the intercept.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class ContributionsDisplay(DrawsOnAxes):
 
     See Also
     --------
-    sklearn_xc.explain : Explanations of many rows and labels.
+    sklearn_xc.explain : Explanations of many samples and labels.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class ContributionsDisplay(DrawsOnAxes):
         estimator : estimator
             One that :func:`sklearn_xc.explain` accepts, such as a Pipeline.
         X : array-like, sparse, or whatever the first step of a pipeline takes
-            One row.
+            One sample.
         label : object, default=None
             Entry of ``classes_``, by default the best predicted one.
         k : int or None, default=10
@@ -86,13 +86,13 @@ class ContributionsDisplay(DrawsOnAxes):
         Raises
         ------
         ValueError
-            If X has more than one row.
+            If X has more than one sample.
         """
         labels = None if label is None else [label]
         found = explain(estimator, X, labels, k, feature_names=feature_names)
         if found[-1].row > 0:
             raise ValueError(
-                f"X must be one row, got {found[-1].row + 1}; explain all of them with "
+                f"X must be one sample, got {found[-1].row + 1}; explain all of them with "
                 "sklearn_xc.explain and draw one with ContributionsDisplay.from_explanation"
             )
         return cls.from_explanation(found[0], ax=ax, **kwargs)

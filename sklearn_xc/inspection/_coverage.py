@@ -1,4 +1,4 @@
-"""Accuracy of the answers against the share of rows that are answered."""
+"""Accuracy of the answers against the share of samples that are answered."""
 
 from typing import Any, Self
 
@@ -11,19 +11,19 @@ from ..utils._typing import LabelsLike, MatrixLike
 from ..utils._unwrap import find_inner
 from ._display import Axes, DrawsOnAxes, draw_curve, name_of, names_for
 
-LEAST = 20  # rows answered, of which an accuracy is drawn
+LEAST = 20  # samples answered, of which an accuracy is drawn
 
 
 class CoverageDisplay(DrawsOnAxes):
-    """Accuracy of the surest answers against the share of rows that they are.
+    """Accuracy of the surest answers against the share of samples that they are.
 
-    To read off: how many rows a model can answer by itself with an accuracy of, say, 0.9, the rest
-    being left to a person. The start of the curve, up to 20 rows, is chance and not drawn.
+    To read off: how many samples a model can answer by itself with an accuracy of, say, 0.9, the
+    rest being left to a person. The start of the curve, up to 20 samples, is chance and not drawn.
 
     Parameters
     ----------
     coverage : ndarray of shape (n_thresholds,)
-        Share of the rows that are answered, rising to 1.
+        Share of the samples that are answered, rising to 1.
     accuracy : ndarray of shape (n_thresholds,)
         Share of the right ones among them.
     thresholds : ndarray of shape (n_thresholds,)
@@ -34,7 +34,7 @@ class CoverageDisplay(DrawsOnAxes):
     Attributes
     ----------
     area : float
-        Mean accuracy over all shares, the area below the curve: the accuracy of all rows for
+        Mean accuracy over all shares, the area below the curve: the accuracy of all samples for
         scores that say nothing, and more for those that know.
     line_ : matplotlib Line2D
     ax_ : matplotlib Axes
@@ -94,7 +94,7 @@ class CoverageDisplay(DrawsOnAxes):
         y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
             True labels.
         scores : {"auto", "decision", "proba"}, default="auto"
-            By which of them rows are ordered; "auto" is probabilities where there are some.
+            By which of them samples are ordered; "auto" is probabilities where there are some.
         sample_weight : array-like of shape (n_samples,), default=None
         name : str, default=None
             By default that of the estimator's class.
@@ -162,7 +162,7 @@ class CoverageDisplay(DrawsOnAxes):
         display._least = LEAST / len(np.asarray(y_score))
         return display.plot(ax, **kwargs)
 
-    _least = 0.0  # share of rows from which the curve is drawn
+    _least = 0.0  # share of samples from which the curve is drawn
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> Self:
         """Draw the curve.
@@ -188,7 +188,7 @@ class CoverageDisplay(DrawsOnAxes):
         style = {"label": label, **kwargs}
         self.line_ = draw_curve(ax, self.coverage[drawn], self.accuracy[drawn], **style)
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
-        ax.set_xlabel("share of the rows that are answered")
+        ax.set_xlabel("share of the samples that are answered")
         ax.set_ylabel("share of right answers")
         ax.grid(alpha=0.3)
         ax.legend(loc="lower left", frameon=False)

@@ -34,7 +34,7 @@ class DrawsOnAxes:
 
 
 def ranked(estimator: Any, X: MatrixLike, k: int | None, most: int) -> tuple[np.ndarray, Any]:
-    """Return the k best labels of each row, by default at most `most`, and the model's classes."""
+    """Return the k best labels of each sample, by default at most `most`, and the inner model."""
     inner = find_inner(estimator, "predict_topk").estimator
     if k is None:
         k = min(most, len(inner.classes_))

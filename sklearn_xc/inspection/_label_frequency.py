@@ -22,8 +22,8 @@ class LabelFrequencyDisplay(DrawsOnAxes):
     """How good the k best labels are for frequent labels (the head) and for rare ones (the tail).
 
     Labels with similar numbers of training samples are taken together in a bin. Of the true labels
-    of all rows that belong to it, `recall` is the share found among the k best labels of their
-    row; of its labels among the k best of any row, `precision` is the share that is true.
+    of all samples that belong to it, `recall` is the share found among the k best labels of their
+    sample; of its labels among the k best of any sample, `precision` is the share that is true.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class LabelFrequencyDisplay(DrawsOnAxes):
     n_labels : ndarray of int64, shape (n_bins,)
         Labels in it. A bin of 0 training samples also has the labels that the model does not know.
     n_true : ndarray of float64, shape (n_bins,)
-        How often they are true, in all rows, each counted with its weight.
+        How often they are true, in all samples, each counted with its weight.
     n_predicted : ndarray of float64, shape (n_bins,)
         How often they are among the k best.
     n_hits : ndarray of float64, shape (n_bins,)
@@ -118,7 +118,7 @@ class LabelFrequencyDisplay(DrawsOnAxes):
         y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
             True labels.
         k : int, default=None
-            Best labels of each row to look at; by default 5, or the number of classes.
+            Best labels of each sample to look at; by default 5, or the number of classes.
         metric : {"recall", "precision"}, default="recall"
             What to draw.
         support : array-like of shape (n_classes,), default=None
@@ -170,13 +170,14 @@ class LabelFrequencyDisplay(DrawsOnAxes):
         Parameters
         ----------
         y_true : array-like of shape (n,), or array-like or sparse matrix of shape (n, K)
-            Class labels, a list of labels for each row, or an indicator of zeros and ones.
+            Class labels, a list of labels for each sample, or an indicator of zeros and ones.
         y_pred : array-like of shape (n, m) with m >= k, or array-like or sparse of shape (n, K)
             Top-k labels, best first; or scores. See :mod:`sklearn_xc.metrics`.
         support : array-like of shape (K,)
             Training samples of each label.
         k : int, default=None
-            Best labels of each row to look at; by default 5, or the number of columns of `y_pred`.
+            Best labels of each sample to look at; by default 5, or the number of columns of
+            `y_pred`.
         metric : {"recall", "precision"}, default="recall"
             What to draw.
         bins : array-like of int, default=None
@@ -300,7 +301,7 @@ def counts_by_frequency(
 
 
 def _labels_given(y_true: LabelsLike) -> set | None:
-    """Return the labels of 1-D y_true, one a row or a list a row; None of an indicator."""
+    """Return the labels of 1-D y_true, one a sample or a list a sample; None of an indicator."""
     sets = label_sets(y_true)
     if sets is not None:
         return set(chain.from_iterable(sets))

@@ -14,7 +14,7 @@ from ..utils._unwrap import find_inner
 
 
 def label_report(estimator: Any, X: MatrixLike, y: LabelsLike, k: int | None = None) -> LabelReport:
-    """Report training samples, weights and accuracy on held-out rows of every label.
+    """Report training samples, weights and accuracy on held-out samples of every label.
 
     Parameters
     ----------
@@ -22,12 +22,12 @@ def label_report(estimator: Any, X: MatrixLike, y: LabelsLike, k: int | None = N
         Fitted: a linear estimator of this package, or a Pipeline, search or other wrapper around
         one, which then makes the predictions.
     X : array-like, sparse, or whatever the first step of a pipeline takes
-        Rows that the estimator was not trained on.
+        Samples that the estimator was not trained on.
     y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
         Their true labels; the columns of a DataFrame go by their names. One that the model does
         not know has no line in the report. Of grades those that are not 0 are true.
     k : int, default=None
-        Count the k best labels of each row as predicted. By default those that `predict` gives.
+        Count the k best labels of each sample as predicted. By default those that `predict` gives.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def label_report(estimator: Any, X: MatrixLike, y: LabelsLike, k: int | None = N
     truth = _indicator(y, known.labels, "y", grades=True)
     predicted = _indicator(predicted, known.labels, "the prediction", top=k is not None)
     if truth.shape[0] != predicted.shape[0]:
-        raise ValueError(f"y has {truth.shape[0]} rows, but X has {predicted.shape[0]}")
+        raise ValueError(f"y has {truth.shape[0]} samples, but X has {predicted.shape[0]}")
     counts = [
         np.asarray(pattern.sum(axis=0), dtype=np.int64).ravel()
         for pattern in (truth, predicted, truth.multiply(predicted))

@@ -25,8 +25,8 @@ MOST = 10  # ranks drawn where the user says nothing
 class PrecisionAtKDisplay(DrawsOnAxes):
     """Precision at k against k, and the best that any ranking could reach.
 
-    Rows with fewer than k true labels keep precision at k below one even for a perfect ranking: the
-    grey line is the precision of that.
+    Samples with fewer than k true labels keep precision at k below one even for a perfect ranking:
+    the grey line is the precision of that.
 
     Parameters
     ----------

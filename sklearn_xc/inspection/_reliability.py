@@ -30,7 +30,7 @@ class ReliabilityDisplay(DrawsOnAxes):
     weight : ndarray of shape (n_bins,)
         Their number, or the sum of their weights.
     k : int, default=5
-        Best labels of each row that were looked at.
+        Best labels of each sample that were looked at.
     name : str, default=None
         Of the model, in the legend.
 
@@ -105,7 +105,7 @@ class ReliabilityDisplay(DrawsOnAxes):
         y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
             True labels.
         k : int, default=5
-            Best labels of each row to look at; all of them where there are fewer.
+            Best labels of each sample to look at; all of them where there are fewer.
         n_bins : int, default=15
         strategy : {"uniform", "quantile"}, default="uniform"
             Bins of equal width, or of about equal numbers of predictions.
@@ -161,12 +161,12 @@ class ReliabilityDisplay(DrawsOnAxes):
         y_true : array-like of shape (n,), or array-like or sparse matrix of shape (n, K)
             Class labels, or an indicator of zeros and ones.
         y_pred : array-like of shape (n, m), or array-like or sparse matrix of shape (n, K)
-            With `y_prob` the labels predicted for each row, best first; without it the
+            With `y_prob` the labels predicted for each sample, best first; without it the
             probabilities of all labels, or a sparse matrix of some.
         y_prob : array-like of shape (n, m), default=None
             The probabilities of the labels in `y_pred`.
         k : int, default=5
-            Best labels of each row to look at; all of them where there are fewer.
+            Best labels of each sample to look at; all of them where there are fewer.
         n_bins : int, default=15
         strategy : {"uniform", "quantile"}, default="uniform"
             Bins of equal width, or of about equal numbers of predictions.

@@ -50,7 +50,7 @@ def bias_of(model: BaseXCClassifier, state: MemoirState) -> float:
 
 
 def batch_size_of(model: BaseXCClassifier, state: MemoirState) -> float:
-    """Return the size of batches that are equal parts of the rows."""
+    """Return the size of batches that are equal parts of the samples."""
     n_rows, size = round(state.seen.n_rows), model.batch_size
     if size == "auto":
         # With "sum" the size is part of the objective: it stays the published one.

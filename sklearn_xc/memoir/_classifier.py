@@ -60,8 +60,8 @@ class MemoirSVC(KeepsUsedColumns, CalibratedMixin, TrainsInParts, BaseXCClassifi
     alpha : "auto" or float, default="auto"
         Strength of the penalty, up to 1e12. "auto" is 0.3 for "l2" and 0.03 for "l1", times the
         mean of ``||x||^2`` and its root, over the weight of all samples (their number without
-        `sample_weight`); reported as ``alpha_``. With `partial_fit` it follows the different rows
-        seen so far, and counts half for new ones: of a stream half has come at the mean.
+        `sample_weight`); reported as ``alpha_``. With `partial_fit` it follows the different
+        samples seen so far, and counts half for new ones: of a stream half has come at the mean.
         Published: 1 and 1e-6, with ``reduction="sum"``. The threshold of the paper's eq. 13
         belongs to ``alpha * ||W||_1``, as here; its eq. 11 has half of that.
     rho : float, default=1.0
@@ -195,12 +195,12 @@ class MemoirSVC(KeepsUsedColumns, CalibratedMixin, TrainsInParts, BaseXCClassifi
 
     Notes
     -----
-    Rows should be of a similar scale; one of more than ten usual lengths counts as one of ten.
+    Samples should be of a similar scale; one of more than ten usual lengths counts as one of ten.
 
     A pass of `fit` visits samples in random order, `partial_fit` in the order in which they are
     given, so that a stream in parts is trained on as in one piece, unless samples of one class
     stand together much more often than by chance; rates, penalty, averages and the weight of a
-    sample are relative to all rows seen, which are told apart by a hash.
+    sample are relative to all samples seen, which are told apart by a hash.
 
     Memory: 8 bytes for each weight while it is trained, 12 with `average` (from a third of the
     classes on a feature has an array of all), up to half as much again as room to grow, and 20 in
@@ -394,7 +394,7 @@ class MemoirSVC(KeepsUsedColumns, CalibratedMixin, TrainsInParts, BaseXCClassifi
         return self
 
     def _needs_a_beginning(self) -> bool:
-        return self.fit_intercept  # the size of the constant feature is that of the first rows
+        return self.fit_intercept  # the size of the constant feature is that of the first samples
 
     def _partial_fit(
         self, X: Matrix, codes: np.ndarray, sample_weight: np.ndarray | None, first: bool

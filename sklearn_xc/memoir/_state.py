@@ -35,7 +35,7 @@ class MemoirState:
     n_visited : int
         Visits of samples by the passes.
     new : float
-        Share of the rows of the last call that no call before had; 0 for the first call.
+        Share of the samples of the last call that no call before had; 0 for the first call.
     coordinates : Coordinates
         In which the passes are made.
     bias : float or None
@@ -96,7 +96,7 @@ class MemoirState:
         return state, weight
 
     def _typical_length(self, squares: np.ndarray) -> float:
-        """Return the typical row length: of earlier calls, or in the first call its median."""
+        """Return the typical length of samples: of earlier calls, or the median of the first."""
         if self.seen.weight_of_visits > 0 and self.squares > 0:
             return float(np.sqrt(self.squares / self.seen.weight_of_visits))
         return typical_length(squares)

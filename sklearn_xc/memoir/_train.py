@@ -93,8 +93,8 @@ def require_lists_of_features(n_classes: int, n_features: int) -> None:
     require_memory(
         BYTES_OF_A_FEATURE * n_features + 4 * n_classes,
         f"fit: empty lists of the weights of {n_features} features",
-        "use fewer features (VarianceThreshold() before it drops those that no row has; a feature "
-        "selection, or a smaller hashing, others)",
+        "use fewer features (VarianceThreshold() before it drops those that no sample has; a "
+        "feature selection, or a smaller hashing, others)",
     )
 
 

@@ -34,7 +34,7 @@ CLASSES_AT_ONCE, FEWEST_BLOCKS = 4096, 8
 QUICK_GRAPH: dict[str, Any] = {"M": 12, "ef_construction": 50}
 BUILDING = 3.0
 USUAL_RECALL = 0.9
-SAMPLE = 256  # training rows by which an index measures its recall
+SAMPLE = 256  # training samples by which an index measures its recall
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Out-of-fold scores of the labels that rows have been given: where to look for errors in y."""
+"""Out-of-fold scores of the labels that samples have been given: where to look for errors in y."""
 
 from typing import Any
 
@@ -45,21 +45,21 @@ def cross_val_label_scores(
     cv, n_jobs, params : object, default=None
         As of :func:`cross_val_topk`.
     scores : {"decision", "proba"}, default="decision"
-        As of :func:`sklearn_xc.predict_topk`. Probabilities can be compared between rows.
+        As of :func:`sklearn_xc.predict_topk`. Probabilities can be compared between samples.
     groups : array-like of shape (n_samples,), default=None
         As of :func:`cross_val_topk`.
 
     Returns
     -------
     given : ndarray of float32 (n_samples,), or csr_array of float32 (n_samples, n_classes)
-        For one class a row its score: NaN for rows that are never tested, and where training knew
-        no row of the class. For an indicator the scores of its positives, at their places; of rows
-        that are never tested nothing is stored.
+        For one class a sample its score: NaN for samples that are never tested, and where training
+        knew no sample of the class. For an indicator the scores of its positives, at their places;
+        of samples that are never tested nothing is stored.
 
     Raises
     ------
     ValueError
-        If `cv` tests a row twice, `scores` is not one of the two, or `groups` is given and `cv`
+        If `cv` tests a sample twice, `scores` is not one of the two, or `groups` is given and `cv`
         takes no notice of it.
     TypeError
         If the estimator has no ``predict_topk``.

@@ -211,8 +211,8 @@ def tested_once(
         np.add.at(times, test, 1)
     if (times > 1).any():
         raise ValueError(
-            f"cv tests {(times > 1).sum()} rows more than once, row "
-            f"{np.flatnonzero(times > 1)[0]} for one; {name} needs one prediction a row"
+            f"cv tests {(times > 1).sum()} samples more than once, sample "
+            f"{np.flatnonzero(times > 1)[0]} for one; {name} needs one prediction a sample"
         )
     return folds
 

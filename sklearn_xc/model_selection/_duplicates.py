@@ -1,4 +1,4 @@
-"""Rows that stand in both parts of a split."""
+"""Samples that stand in both parts of a split."""
 
 import warnings
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from scipy import sparse
 
 from ..utils._matrix import as_rows, normalise
 
-LEAST_SHARE = 0.1  # of the test rows, from which on a warning is due
+LEAST_SHARE = 0.1  # of the test samples, from which on a warning is due
 LEAST_ROWS = 20  # tested; of fewer nothing is said
 
 
@@ -25,9 +25,9 @@ def warn_of_duplicates(X: Any, train: np.ndarray, test: np.ndarray, stacklevel: 
     n_known = int(np.isin(hashes[test], hashes[train]).sum())
     if n_known >= LEAST_SHARE * len(test):
         warnings.warn(
-            f"{n_known} of {len(test)} test rows ({n_known / len(test):.0%}) equal a training row: "
-            "a score on them tells what is known by heart. Drop duplicates before the split, such "
-            "as with pandas.DataFrame.drop_duplicates",
+            f"{n_known} of {len(test)} test samples ({n_known / len(test):.0%}) equal a training "
+            "sample: a score on them tells what is known by heart. Drop duplicates before the "
+            "split, such as with pandas.DataFrame.drop_duplicates",
             UserWarning,
             stacklevel=stacklevel,
         )

@@ -1,4 +1,4 @@
-"""Which part of a split each row goes to: what the splitters have in common."""
+"""Which part of a split each sample goes to: what the splitters have in common."""
 
 import warnings
 from typing import NamedTuple
@@ -38,17 +38,17 @@ def label_pattern(y: LabelsLike) -> tuple[np.ndarray, sparse.csr_array]:
 
 
 class FoldProblem(NamedTuple):
-    """Rows to be placed, as the kernels take them (see `_kernels/model_selection/_folds.pyx`).
+    """Samples to be placed, as the kernels take them (see `_kernels/model_selection/_folds.pyx`).
 
     Attributes
     ----------
     rows : ndarray of int64 (n_rows,)
-        The caller's numbers of the rows that may be tested.
+        The caller's numbers of the samples that may be tested.
     indptr, indices : the labels of each of them
     label_indptr, label_rows : the rows of each label
     frequency : ndarray of int32 (n_labels,)
     needed : ndarray of uint8 (n_labels,)
-        Labels with two positives or more of which none is in a row left out.
+        Labels with two positives or more of which none is in a sample left out.
     closed : ndarray of uint8 (n_parts,)
         The parts that are not trained on while they are tested.
     """
@@ -63,7 +63,7 @@ class FoldProblem(NamedTuple):
     closed: np.ndarray
 
     def labels(self, counts: np.ndarray) -> kernel.Labels:
-        """Return the labels of the rows for the kernels, which count there."""
+        """Return the labels of the samples for the kernels, which count there."""
         return kernel.Labels(
             self.indptr, self.indices, self.frequency, self.needed, self.closed, counts
         )
@@ -79,7 +79,7 @@ def make_problem(
     pin_singletons: bool,
     rng: np.random.RandomState | None,
 ) -> FoldProblem:
-    """Return the problem of splitting the rows of Y; in a random order if `rng` is not None."""
+    """Return the problem of splitting the samples of Y; in a random order if `rng` is not None."""
     require_memory(
         4 * Y.shape[1] * len(closed),
         f"the counts of {Y.shape[1]} labels in {len(closed)} parts",
@@ -182,15 +182,15 @@ def keep_labels(
     if pin is None:
         warnings.warn(
             f"{missing} labels with two or more positives are missing from a training part: no way "
-            "was found to test as many rows and keep them. With pin_singletons=True fewer rows are "
-            "tested and every label is kept",
+            "was found to test as many samples and keep them. With pin_singletons=True fewer "
+            "samples are tested and every label is kept",
             UserWarning,
             stacklevel=4,
         )
         return
     n_out = _take_out(problem, part, counts, pin)
     warnings.warn(
-        f"{n_out} rows are not tested, beside those that hold the only positive of a label: "
+        f"{n_out} samples are not tested, beside those that hold the only positive of a label: "
         "no way was found to test them and keep every label in every training part",
         UserWarning,
         stacklevel=4,
@@ -203,7 +203,7 @@ def _take_out(problem: FoldProblem, part: np.ndarray, counts: np.ndarray, pin: i
     missing = np.flatnonzero(taking.missing()).tolist()
     n_missing = np.bincount(np.concatenate([taking.rows_of(label) for label in missing]))
     for label in missing:
-        if taking.needed[label]:  # of its rows, the one that helps most labels
+        if taking.needed[label]:  # of its samples, the one that helps most labels
             rows = taking.rows_of(label)
             taking.out(rows[np.argmax(n_missing[rows])])
     while pin == PINNED:
@@ -218,7 +218,7 @@ def _take_out(problem: FoldProblem, part: np.ndarray, counts: np.ndarray, pin: i
 
 
 class _TakingOut:
-    """A placement of the rows of a problem whose labels cannot all be kept."""
+    """A placement of the samples of a problem whose labels cannot all be kept."""
 
     def __init__(
         self, problem: FoldProblem, part: np.ndarray, counts: np.ndarray, pin: int
@@ -241,7 +241,7 @@ class _TakingOut:
         return self.problem.label_rows[start:stop]
 
     def out(self, row: int) -> None:
-        """Keep a row out of all tests; its labels are then in every training part."""
+        """Keep a sample out of all tests; its labels are then in every training part."""
         labels = self.labels_of(row)
         self.needed[labels] = False
         self.counts[labels, self.part[row]] -= 1
@@ -249,7 +249,7 @@ class _TakingOut:
         self.n_out += 1
 
     def move(self, rows: np.ndarray, n_moves: int, target: int) -> int:
-        """Move this many of the rows at most to another part; how many could be moved."""
+        """Move this many of the samples at most to another part; how many could be moved."""
         n_moved = 0
         for row in rows:
             labels = self.labels_of(row)

@@ -47,7 +47,7 @@ class GroupedSplitter:
                 )
 
     def split(self, X: MatrixLike, y: LabelsLike = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the rows to train on and to test, of different groups."""
+        """Yield the samples to train on and to test, of different groups."""
         return self._cv.split(X, y, groups=self._groups)
 
 
@@ -98,7 +98,7 @@ OF_LABELS = "label_features", "classes"  # arguments of fit with one entry a lab
 
 
 def part_of(params: dict[str, Any], n_samples: int, rows: np.ndarray) -> dict[str, Any]:
-    """Return the params, those with one entry a sample restricted to some rows.
+    """Return the params, those with one entry a sample restricted to some samples.
 
     Texts and names of labels are whole, of however many labels.
     """
@@ -141,7 +141,7 @@ def fit_with(
     params: dict[str, Any],
     inner_fit: InnerFit | None = None,
 ) -> Any:
-    """Fit on some rows of X, y and params; `inner_fit` (an `InnerFit`) tells callbacks of it."""
+    """Fit on some samples of X, y and params; `inner_fit` (an `InnerFit`) tells callbacks of it."""
     params = part_of(params, n_rows(X), train)
     X, y = take(X, train), take(y, train)
     given = (X,) if y is None else (X, y)

@@ -85,8 +85,8 @@ class _LabelKFold(BaseCrossValidator):
         if groups is not None:
             raise ValueError(
                 f"{type(self).__name__} does not keep groups together: use "
-                "sklearn.model_selection.GroupKFold, or split one row of each group and take the "
-                "others along"
+                "sklearn.model_selection.GroupKFold, or split one sample of each group and take "
+                "the others along"
             )
         part = self._parts(X, y)
         for number in range(self.n_splits):
@@ -111,7 +111,7 @@ class _LabelKFold(BaseCrossValidator):
         return np.flatnonzero(self._parts(X, y) == PINNED)
 
     def _parts(self, X: MatrixLike, y: LabelsLike) -> np.ndarray:
-        """Return the number of the split that tests each row, -1 if none does."""
+        """Return the number of the split that tests each sample, -1 if none does."""
         if y is None:
             raise ValueError(f"{type(self).__name__} needs y: it looks at the labels")
         X, y = in_rows(X, y, names="Xy")
@@ -122,7 +122,7 @@ class _LabelKFold(BaseCrossValidator):
         if n_rows < self.n_splits:
             held = " (the others hold the only positive of a label)" if self.pin_singletons else ""
             raise ValueError(
-                f"n_splits={self.n_splits} is more than the {n_rows} of {Y.shape[0]} rows that "
+                f"n_splits={self.n_splits} is more than the {n_rows} of {Y.shape[0]} samples that "
                 f"can be tested{held}"
             )
         seed = 0 if rng is None else rng.randint(2**31)
@@ -260,7 +260,7 @@ class IterativeStratifiedKFold(_LabelKFold):
     """
 
     def _place(self, problem: FoldProblem, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        # Sizes that differ by a row must not make shares of labels differ: ties would be none.
+        # Sizes that differ by a sample must not make shares of labels differ: ties would be none.
         sizes = np.diff(np.arange(self.n_splits + 1) * len(problem.rows) // self.n_splits)
         return place_by_shares(problem, sizes, seed, np.full(self.n_splits, 1 / self.n_splits))
 
@@ -351,7 +351,7 @@ def train_test_split(
     n_free = len(problem.rows)
     if n_test > n_free:
         raise ValueError(
-            f"{n_test} rows are to be tested, but only {n_free} can be: the other "
+            f"{n_test} samples are to be tested, but only {n_free} can be: the other "
             f"{Y.shape[0] - n_free} hold the only positive of a label; lower test_size, or set "
             "pin_singletons=False"
         )
@@ -370,7 +370,7 @@ def train_test_split(
 
 
 def _n_test(n_rows: int, test_size: float | None, train_size: float | None) -> int:
-    """Return the number of rows to test."""
+    """Return the number of samples to test."""
     sizes = {"test_size": test_size, "train_size": train_size}
     numbers = {}
     for name, size in sizes.items():
@@ -383,7 +383,7 @@ def _n_test(n_rows: int, test_size: float | None, train_size: float | None) -> i
             numbers[name] = math.ceil(exact) if name == "test_size" else math.floor(exact)
         else:
             raise ValueError(
-                f"{name} must be a share between 0 and 1 or a number of rows from 1 to "
+                f"{name} must be a share between 0 and 1 or a number of samples from 1 to "
                 f"{n_rows - 1}, got {size!r}"
             )
     if not numbers:
@@ -391,13 +391,13 @@ def _n_test(n_rows: int, test_size: float | None, train_size: float | None) -> i
     if len(numbers) == 2 and sum(numbers.values()) != n_rows:
         raise ValueError(
             f"test_size={test_size!r} and train_size={train_size!r} are {sum(numbers.values())} "
-            f"of {n_rows} rows; all rows must be in one of the parts, so give one of the two"
+            f"of {n_rows} samples; all samples must be in one of the parts, so give one of the two"
         )
     n_test = numbers.get("test_size", n_rows - numbers.get("train_size", 0))
     if not 0 < n_test < n_rows:
         raise ValueError(
             f"test_size={test_size!r} and train_size={train_size!r} leave a part of the "
-            f"{n_rows} rows empty"
+            f"{n_rows} samples empty"
         )
     return n_test
 

@@ -1,4 +1,4 @@
-"""Taking rows of whatever scikit-learn takes as data."""
+"""Taking samples of whatever scikit-learn takes as data."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ def take(data: Any, rows: np.ndarray) -> Any:
     if hasattr(data, "iloc"):
         return data.iloc[rows]
     if sparse.issparse(data):
-        return checked_csr(data, "sparse data to take rows of")[rows]
+        return checked_csr(data, "sparse data to take samples of")[rows]
     if isinstance(data, (list, tuple)):
         return type(data)(data[row] for row in rows)
     exchanged = hasattr(data, "__dataframe__") and not hasattr(data, "__array_interface__")

@@ -61,7 +61,7 @@ def cross_validate(
         joblib's progress messages.
     params : dict, default=None
         Arguments of the estimator's ``fit``, such as ``{"sample_weight": w}``; those with one
-        entry a row are split with X. With scikit-learn's metadata routing enabled they go to who
+        entry a sample are split with X. With scikit-learn's metadata routing enabled they go to who
         asked for them: estimator, scorers and splitter.
     return_train_score, return_estimator, return_indices : bool, default=False
         What to return beside the test scores.
@@ -257,7 +257,7 @@ def _score(
     params: dict[str, Any],
     error_score: float | str,
 ) -> dict[str, float]:
-    """Return the scores of a fitted estimator on some rows, by name."""
+    """Return the scores of a fitted estimator on some samples, by name."""
     params = part_of(params, n_rows(X), rows)
     try:
         scores = scorer(estimator, take(X, rows), take(y, rows), **params)
