@@ -5,7 +5,7 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._kernels.mips import _hamming as kernel
+from .._kernels.mips import _search as kernel
 from ..utils._typing import RandomState
 from . import _cost as cost
 from ._approximate import ApproximateIndex, Queries, doublings

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from .._kernels.mips import _scores as kernel
+from .._kernels.mips import _search as kernel
 from ..utils._matrix import as_rows, checked_csr, normalise
 from ..utils._memory_limit import require_memory
 from ..utils._typing import Matrix, MatrixLike

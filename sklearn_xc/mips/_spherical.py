@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils._param_validation import Interval
 
-from .._kernels.mips import _scores as kernel
+from .._kernels.mips import _search as kernel
 from ..utils._parallel import single_threaded_blas
 from ..utils._typing import RandomState
 from ._approximate import ApproximateIndex, Queries, doublings

@@ -8,7 +8,6 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from .._kernels.model_selection import _folds as kernel
-from .._kernels.model_selection._fold_repair import repair
 from ..base._labels import DROPPED, check_labels, encode
 from ..utils._given_labels import label_names, plain_labels
 from ..utils._memory_limit import require_memory
@@ -167,7 +166,7 @@ def keep_labels(
     """
     size = np.bincount(part, minlength=len(problem.closed))
     n_labels = len(problem.frequency)
-    missing = repair(
+    missing = kernel.repair(
         problem.labels(counts),
         *problem.by_label,
         bool(problem.closed.all()),

@@ -1,24 +1,45 @@
-"""Inner products of queries with candidates of each, and the best of scored rows.
+"""Search for the rows of largest inner product with each query.
 
-The rows are dense, row i at `data[starts[i]]` with all features, or sparse, its entries at
-`starts[i], ..., starts[i] + lengths[i] - 1` of `indices` and `data`; lists of rows may lie in any
-order and leave gaps, so that a row can be replaced without moving the others. Every score that an
-index returns comes from `score`, whatever found the row: so the same row has the same score, to
-the last bit, from each of them.
+For a query q and rows w_i: exact scores <q, w_i> of given candidates i, the k best of scored rows,
+and two structures that name candidates, lists of clusters and binary codes.
+
+Rows are dense, row i at `data[starts[i]]` with all features, or sparse, its entries at
+`starts[i], ..., starts[i] + lengths[i] - 1` of `indices` and `data`; the entries of rows may lie in
+any order and leave gaps, so that a row can be replaced without moving the others.
+
+Invariants. Every score that an index returns comes from `score`, whatever found the row: so a row
+has the same score, to the last bit, in each of them. Order is by score, ties to the smaller id: so
+the k best do not depend on the order in which rows are offered, nor on threads, which share no heap.
 """
 
 from cython.parallel cimport parallel, prange, threadid
 from libc.math cimport INFINITY
-from libc.stdint cimport INT32_MAX, int32_t, int64_t
+from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint16_t, uint64_t
+from libc.string cimport memset
 
 from sklearn_xc._kernels.common._common cimport dispatched
 from sklearn_xc._kernels.common._heap cimport better, sift, sort_heap
 from sklearn_xc._kernels.common._rows cimport Row, Rows, pointers_to_rows, row_at
 from sklearn_xc._kernels.common._vector_ops cimport inner_product
 
+cdef extern from *:
+    """
+    #if defined(__GNUC__) || defined(__clang__)
+    #define XC_POPCOUNT(word) __builtin_popcountll(word)
+    #else
+    static int XC_POPCOUNT(unsigned long long word) {
+        int n = 0;
+        for (; word; word &= word - 1) n++;
+        return n;
+    }
+    #endif
+    """
+    int popcount "XC_POPCOUNT" (uint64_t word) noexcept nogil
+
 cdef enum:
     BLOCK = 64  # scores compared with the worst of the best at once
     CHUNK = 8  # queries that a thread takes at a time
+    CODED = 4  # ... where each is compared with all codes
 
 cdef struct Pointers:
     const int64_t* starts
@@ -255,3 +276,87 @@ def search_lists(
             &queries[i, 0], &matrix[0, 0], matrix.shape[1], &members[0], &starts[0],
             &probes[i, 0], probes.shape[1], &top_scores[i, 0], &top_ids[i, 0], k,
         )
+
+
+# ------------------------------------------------------------------------------ binary codes
+
+
+def pack_signs(const float[:, ::1] projections, uint64_t[:, ::1] codes):
+    """OUT codes (n, n_words): bit b of word w says whether projections[:, 64 w + b] > 0."""
+    cdef Py_ssize_t i, w, b
+    cdef uint64_t word
+    with nogil:
+        for i in range(codes.shape[0]):
+            for w in range(codes.shape[1]):
+                word = 0
+                for b in range(64):
+                    word |= <uint64_t>(projections[i, 64 * w + b] > 0) << b
+                codes[i, w] = word
+
+
+cdef dispatched distances_of(
+    const uint64_t* query, const uint64_t* codes, int64_t n, int64_t n_words, uint16_t* out
+) noexcept nogil:
+    cdef int64_t i, w
+    cdef int32_t total
+    if n_words == 1:  # the usual case, without an inner loop
+        for i in range(n):
+            out[i] = <uint16_t>popcount(query[0] ^ codes[i])
+        return
+    for i in range(n):
+        total = 0
+        for w in range(n_words):
+            total += popcount(query[w] ^ codes[i * n_words + w])
+        out[i] = <uint16_t>total
+
+
+cdef void select(
+    const uint16_t* distances, int64_t n, int64_t* histogram, int64_t n_bits,
+    int32_t* ids, int64_t wanted
+) noexcept nogil:
+    """The `wanted` smallest distances in order of distance, ties to the smaller id."""
+    cdef int64_t i, d, place = 0, count, last = 0
+    memset(histogram, 0, (n_bits + 1) * sizeof(int64_t))
+    for i in range(n):
+        histogram[distances[i]] += 1
+    for d in range(n_bits + 1):  # counts become the places where each distance begins
+        count = histogram[d]
+        histogram[d] = place
+        place += count
+        last = d
+        if place >= wanted:
+            break
+    for i in range(n):
+        d = distances[i]
+        if d <= last:
+            if histogram[d] < wanted:
+                ids[histogram[d]] = <int32_t>i
+            histogram[d] += 1
+
+
+def nearest(
+    const uint64_t[:, ::1] queries, const uint64_t[:, ::1] codes, int32_t[:, ::1] ids,
+    uint16_t[:, ::1] distances, int64_t[:, ::1] histograms, int n_threads,
+):
+    """The codes nearest to each query, nearest first, ties to the smaller id.
+
+    Parameters
+    ----------
+    queries : IN (n_queries, n_words)
+    codes : IN (n, n_words)
+    ids : OUT (n_queries, wanted), wanted at most n
+    distances : scratch (n_threads, n)
+    histograms : scratch (n_threads, 64 n_words + 1)
+    """
+    cdef Py_ssize_t i
+    cdef int64_t n = codes.shape[0], n_words = codes.shape[1]
+    cdef uint16_t* mine = NULL
+    cdef int64_t* histogram = NULL
+    if ids.shape[0] == 0 or ids.shape[1] == 0:
+        return
+    with nogil, parallel(num_threads=n_threads):
+        mine = &distances[threadid(), 0]
+        histogram = &histograms[threadid(), 0]
+        for i in prange(queries.shape[0], schedule="dynamic", chunksize=CODED):
+            distances_of(&queries[i, 0], &codes[0, 0], n, n_words, mine)
+            select(mine, n, histogram, 64 * n_words, &ids[i, 0], ids.shape[1])
