@@ -9,7 +9,7 @@ any order and leave gaps, so that a row can be replaced without moving the other
 
 Invariants. Every score that an index returns comes from `score`, whatever found the row: so a row
 has the same score, to the last bit, in each of them. Order is by score, ties to the smaller id: so
-the k best do not depend on the order in which rows are offered, nor on threads, which share no heap.
+the k best depend neither on the order in which rows are offered nor on threads.
 """
 
 from cython.parallel cimport parallel, prange, threadid
@@ -41,6 +41,7 @@ cdef enum:
     CHUNK = 8  # queries that a thread takes at a time
     CODED = 4  # ... where each is compared with all codes
 
+# The arrays of a `Store` as addresses, to be one argument of the functions without the GIL.
 cdef struct Pointers:
     const int64_t* starts
     const int64_t* lengths
@@ -52,6 +53,8 @@ cdef struct Pointers:
 cdef inline float gather(
     const int32_t* features, const float* values, int64_t n, const float* x
 ) noexcept nogil:
+    # Four sums, since in one every addition waits for the one before. Their order is written down,
+    # so that the bits are the same whatever the compiler makes of the loop.
     cdef float a = 0, b = 0, c = 0, d = 0
     cdef int64_t e
     for e in range(0, n - 3, 4):
@@ -73,6 +76,8 @@ cdef void score_query(
     cdef int32_t i
     cdef float value
     if not store.dense and not query.dense:
+        # The query laid out feature by feature: a row then costs its own entries, where a merge of
+        # two lists would cost the query's again for each row.
         for e in range(query.n):
             scratch[query.features[e]] = query.values[e]
         x = scratch
@@ -85,12 +90,14 @@ cdef void score_query(
                 store.features + store.starts[i], store.values + store.starts[i],
                 store.lengths[i], x,
             )
+        # Rows are dense from here on, and a dense query has as many numbers.
         elif query.dense:
             inner_product(x, store.values + store.starts[i], query.n, &value)
         else:
             value = gather(query.features, x, query.n, store.values + store.starts[i])
         scores[j] = value
     if not store.dense and not query.dense:
+        # Only what was set: clearing all of the scratch would cost the number of features.
         for e in range(query.n):
             scratch[query.features[e]] = 0
 
@@ -120,6 +127,7 @@ cdef class Store:
         self.dense = dense
 
     cdef Pointers pointers(self) noexcept:
+        # NULL for an empty array, whose first element would be out of bounds.
         cdef Pointers store
         store.starts = &self.starts[0] if self.starts.shape[0] else NULL
         store.lengths = &self.lengths[0] if self.lengths.shape[0] else NULL
@@ -150,12 +158,14 @@ def score(
     cdef Pointers rows
     cdef Rows queries
     cdef float* mine = NULL
+    # With both above 0 the addresses of first elements, below, are inside the arrays.
     if n_queries == 0 or n == 0:
         return
     rows = store.pointers()
     queries = pointers_to_rows(indptr, indices, data, dense)
     with nogil, parallel(num_threads=n_threads):
         mine = &scratch[threadid(), 0] if scratch.shape[1] else NULL
+        # Dynamic, since sparse queries differ in length. Each i writes its own line of scores.
         for i in prange(n_queries, schedule="dynamic", chunksize=CHUNK):
             score_query(
                 row_at(queries, i), rows, &candidates[0 if shared else i, 0], n, &scores[i, 0], mine
@@ -176,9 +186,12 @@ cdef dispatched offer_row(
         start = block * BLOCK
         worst = top[0]
         hits = 0
+        # Most blocks hold nothing that is good enough: comparisons in vectors, without a branch,
+        # pass them over at once. An equal score counts, for it may have the smaller id.
         for j in range(BLOCK):
             hits |= scores[start + j] >= worst
         if hits:
+            # top[0], not `worst`: it has risen if the block has put something into the heap.
             for j in range(start, start + BLOCK):
                 if scores[j] >= top[0] and ids[j] >= 0:
                     if better(scores[j], ids[j], top[0], labels[0]):
@@ -190,6 +203,7 @@ cdef dispatched offer_row(
 
 def empty(float[:, ::1] top_scores, int32_t[:, ::1] top_ids):
     """OUT: heaps without a row in them, to be offered to and then sorted."""
+    # Worse than any scored row by `better`, so that the first k rows replace them all.
     top_scores[:, :] = -INFINITY
     top_ids[:, :] = INT32_MAX
 
@@ -212,6 +226,7 @@ def offer(
     cdef bint shared = ids.shape[0] == 1
     if m == 0 or k == 0:
         return
+    # Threads share no heap, since `into` names each of them once.
     for i in prange(n, nogil=True, schedule="dynamic", chunksize=CHUNK, num_threads=n_threads):
         offer_row(
             &scores[i, 0], &ids[0 if shared else i, 0], m,
@@ -227,6 +242,7 @@ def sort(float[:, ::1] top_scores, int32_t[:, ::1] top_ids):
     with nogil:
         for i in range(top_scores.shape[0]):
             sort_heap(&top_scores[i, 0], &top_ids[i, 0], k)
+            # Places never filled are worse than any row, and so come last.
             j = k - 1
             while j >= 0 and top_ids[i, j] == INT32_MAX:
                 top_ids[i, j] = -1
@@ -244,6 +260,7 @@ cdef void search_row(
     cdef int64_t p, e
     cdef float score
     for p in range(n_probes):
+        # A row is in one list, and the lists of a query are distinct: no row is offered twice.
         for e in range(starts[probes[p]], starts[probes[p] + 1]):
             inner_product(query, matrix + members[e] * width, width, &score)
             if better(score, members[e], top[0], labels[0]):
@@ -285,6 +302,7 @@ def pack_signs(const float[:, ::1] projections, uint64_t[:, ::1] codes):
     """OUT codes (n, n_words): bit b of word w says whether projections[:, 64 w + b] > 0."""
     cdef Py_ssize_t i, w, b
     cdef uint64_t word
+    # Projections have 64 columns a word. A projection of 0, as of a zero vector, gives the bit 0.
     with nogil:
         for i in range(codes.shape[0]):
             for w in range(codes.shape[1]):
@@ -297,6 +315,7 @@ def pack_signs(const float[:, ::1] projections, uint64_t[:, ::1] codes):
 cdef dispatched distances_of(
     const uint64_t* query, const uint64_t* codes, int64_t n, int64_t n_words, uint16_t* out
 ) noexcept nogil:
+    # A distance is at most the number of bits, 1024, and fits into 16 of them.
     cdef int64_t i, w
     cdef int32_t total
     if n_words == 1:  # the usual case, without an inner loop
@@ -315,6 +334,7 @@ cdef void select(
     int32_t* ids, int64_t wanted
 ) noexcept nogil:
     """The `wanted` smallest distances in order of distance, ties to the smaller id."""
+    # A counting sort: n + n_bits steps, and stable, so that ties are in the order of ids.
     cdef int64_t i, d, place = 0, count, last = 0
     memset(histogram, 0, (n_bits + 1) * sizeof(int64_t))
     for i in range(n):
@@ -328,7 +348,9 @@ cdef void select(
             break
     for i in range(n):
         d = distances[i]
+        # Beyond `last` the histogram still holds counts, and no place is left.
         if d <= last:
+            # Of codes at the distance `last` more may be there than places.
             if histogram[d] < wanted:
                 ids[histogram[d]] = <int32_t>i
             histogram[d] += 1
@@ -352,6 +374,7 @@ def nearest(
     cdef int64_t n = codes.shape[0], n_words = codes.shape[1]
     cdef uint16_t* mine = NULL
     cdef int64_t* histogram = NULL
+    # With a place there is a code: `wanted` is at most n.
     if ids.shape[0] == 0 or ids.shape[1] == 0:
         return
     with nogil, parallel(num_threads=n_threads):

@@ -28,6 +28,7 @@ cdef enum:
     NOISE = 8  # one in this many steps of the repair may make things worse
 
 
+# The arrays of `Labels` as addresses, for functions without the GIL.
 cdef struct Pattern:
     const int64_t* indptr
     const int32_t* indices
@@ -46,6 +47,8 @@ cdef inline bint _forbidden(Pattern* Y, int64_t row, int32_t part) noexcept nogi
         return False
     for e in range(Y.indptr[row], Y.indptr[row + 1]):
         label = Y.indices[e]
+        # `frequency` counts positives that are not placed yet as well: equal only where no other
+        # part can have one any more. 64 bits, for labels times parts may exceed 32.
         if Y.needed[label] and (
             Y.counts[<int64_t>label * Y.n_parts + part] + 1 == Y.frequency[label]
         ):
@@ -128,6 +131,7 @@ def deal(
     cdef double share, best_share
     with nogil:
         for place in range(order.shape[0]):
+            # A new hand, all parts free: so one always is, and sizes differ by one at most.
             if place % Y.n_parts == 0:
                 taken[:] = 0
             row = order[place]
@@ -136,14 +140,17 @@ def deal(
                 if taken[p]:
                     continue
                 count = Y.counts[<int64_t>key[row] * Y.n_parts + p] if key[row] >= 0 else 0
+                # Chosen only where all free parts are forbidden; `repair` comes after.
                 if _forbidden(&Y, row, p):
                     count += FORBIDDEN
+                # Shares of the labels, not counts: else frequent labels alone would decide.
                 share = 0
                 for e in range(Y.indptr[row], Y.indptr[row + 1]):
                     label = Y.indices[e]
                     share += (
                         <double>Y.counts[<int64_t>label * Y.n_parts + p] / Y.frequency[label]
                     )
+                # The first of equals: dealing draws nothing at random.
                 if best < 0 or count < best_count or (
                     count == best_count and share < best_share
                 ):
@@ -164,6 +171,7 @@ cdef inline void _unlink(Buckets* b, int32_t label, int32_t left) noexcept nogil
     if b.before[label] >= 0:
         b.following[b.before[label]] = b.following[label]
     else:
+        # Without one before it the label is the head of the list of labels with `left` samples.
         b.head[left] = b.following[label]
     if b.following[label] >= 0:
         b.before[b.following[label]] = b.before[label]
@@ -215,6 +223,8 @@ def stratify(
         for label in range(<int32_t>labels.frequency.shape[0]):
             left[label] = Y.frequency[label]
             _link(&buckets, label, left[label])
+        # Invariant: no label has from 1 to fewest - 1 samples left. Labels with none left are in
+        # list 0, which is never read.
         while fewest <= most:
             label = head[fewest]
             if label < 0:
@@ -222,12 +232,14 @@ def stratify(
                 continue
             for e in range(label_indptr[label], label_indptr[label + 1]):
                 row = label_rows[e]
+                # Placed before, with a rarer label.
                 if part[row] >= 0:
                     continue
                 p = _wanting(&Y, label, row, &share[0], &capacity[0], &state)
                 part[row] = p
                 capacity[p] -= 1
                 _place(&Y, row, p)
+                # Each label of the sample moves to the list of those with one fewer left.
                 for i in range(Y.indptr[row], Y.indptr[row + 1]):
                     _unlink(&buckets, Y.indices[i], left[Y.indices[i]])
                     left[Y.indices[i]] -= 1
@@ -249,6 +261,7 @@ cdef int32_t _wanting(
     cdef double want, best_want = 0
     cdef bint forbidden, best_forbidden = False
     for p in range(Y.n_parts):
+        # Capacities add up to the samples that are left, so that one part at least is not full.
         if capacity[p] <= 0:
             continue
         forbidden = _forbidden(Y, row, p)
@@ -258,9 +271,13 @@ cdef int32_t _wanting(
         if best >= 0 and forbidden == best_forbidden and want == best_want and (
             capacity[p] == capacity[best]
         ):
+            # The choice among n equals is replaced by the n-th with probability 1 / n: each of them
+            # is then as likely, without a list of them.
             equals += 1
             if random_below(state, <uint32_t>(equals + 1)) == 0:
                 best = p
+        # In this order: not forbidden, most positives of the label wanted (algorithm 1 of the
+        # paper), most samples wanted.
         elif best < 0 or (not forbidden and best_forbidden) or (
             forbidden == best_forbidden
             and (want > best_want or (want == best_want and capacity[p] > capacity[best]))
@@ -280,6 +297,7 @@ cdef inline int32_t _move(Pattern* Y, int64_t row, int32_t source, int32_t targe
     for e in range(Y.indptr[row], Y.indptr[row + 1]):
         label = Y.indices[e]
         count = Y.counts + <int64_t>label * Y.n_parts
+        # All positives were in `source`: now one is where the others are trained on.
         if Y.needed[label] and Y.closed[source] and count[source] == Y.frequency[label]:
             change -= 1
         count[source] -= 1
@@ -323,6 +341,9 @@ cdef struct Exchange:
 cdef inline void _weigh(
     Pattern* Y, int64_t row, int32_t source, int64_t partner, int32_t target, Exchange* best
 ) noexcept nogil:
+    """Make this exchange the best if it helps more labels."""
+    # Made and taken back: where both samples have a label, the change of an exchange is not the sum
+    # of the changes of its two moves from the state before.
     cdef int32_t change = _move(Y, row, source, target)
     if partner >= 0:
         change += _move(Y, partner, target, source)
@@ -342,12 +363,14 @@ cdef Exchange _best_exchange(
     cdef int64_t n_positives = label_indptr[label + 1] - label_indptr[label]
     cdef int64_t start = random_below(state, <uint32_t>n_positives), i, t, row, partner
     cdef int32_t p
+    # From a random positive on, round and round: repeated tries must not begin with the same ones.
     for i in range(min(n_positives, <int64_t>ROWS_TRIED)):
         row = label_rows[label_indptr[label] + (start + i) % n_positives]
         if loose:
             for p in range(Y.n_parts):
                 if size[p] == size[source] - 1:  # afterwards the sizes are what they were
                     _weigh(Y, row, source, -1, p, &best)
+        # All samples where they are few, and otherwise some at random.
         for t in range(min(n_rows, <int64_t>TRIES)):
             partner = random_below(state, <uint32_t>n_rows) if n_rows > TRIES else t
             if part[partner] != source:
@@ -399,11 +422,13 @@ def repair(
                 listed[label] = 1
                 missing[n_missing] = label
                 n_missing += 1
+        # A bound: to find out that labels cannot be kept may take exponential time.
         n_steps = 1000 + 20 * n_missing
         while n_missing > 0 and step < n_steps:
             place = random_below(&state, <uint32_t>n_missing)
             label = missing[place]
             source = _missing_from(&Y, label)
+            # Repaired by an exchange for another label: the last of the list takes its place.
             if source < 0:
                 n_missing -= 1
                 missing[place] = missing[n_missing]
@@ -416,12 +441,15 @@ def repair(
             exchange = _best_exchange(
                 &Y, &label_indptr[0], &label_rows[0], label, source, part, size, loose, &state
             )
+            # Exchanges that change nothing are taken, to move along a plateau, and now and then one
+            # that makes things worse, to leave a local optimum.
             if exchange.row < 0 or (
                 exchange.change > 0 and random_bits(&state) >> 32 > <uint64_t>0xFFFFFFFF // NOISE
             ):
                 continue
             _move(&Y, exchange.row, source, exchange.target)
             part[exchange.row] = exchange.target
+            # Labels of both samples may be missing now: they join the list.
             if exchange.partner >= 0:
                 _move(&Y, exchange.partner, exchange.target, source)
                 part[exchange.partner] = source
