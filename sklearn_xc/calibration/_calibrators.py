@@ -105,6 +105,7 @@ class Calibration:
         # what is not among the best must not overtake them
         rest = np.minimum(rest, probabilities.min(axis=1, where=scored, initial=1))
         probabilities = np.where(scored, probabilities, rest[:, None])
+        # Each class was calibrated by itself: of one class a sample the sum over all must be 1.
         if self.kind == "multiclass":
             unscored = self.n_classes - scores.shape[1]
             total = probabilities.sum(axis=1) + unscored * rest
@@ -141,6 +142,7 @@ def method_for(method: str, kind: str) -> str:
 
 def fit_calibration(method: str, kind: str, n_classes: int, held_out: HeldOut) -> Calibration:
     """Fit a calibration on held-out scores, by "auto" or one of `METHODS`."""
+    # Samples of weight zero are nowhere, neither among scores nor among targets.
     counted = held_out.weight > 0
     held_out = HeldOut(*(part[counted] for part in held_out))
     scored = held_out.scores > NO_SCORE
@@ -150,6 +152,7 @@ def fit_calibration(method: str, kind: str, n_classes: int, held_out: HeldOut) -
     if method == "top_label":
         transform = fit_top_label(held_out, n_classes)
     elif method != "temperature":
+        # Every candidate that has a score is a case, right or wrong, with the sample's weight.
         scores, hits = held_out.scores[scored].astype(np.float64), held_out.hits[scored]
         weight = np.broadcast_to(held_out.weight[:, None], scored.shape)[scored]
         transform = (fit_sigmoid if method == "sigmoid" else fit_isotonic)(scores, hits, weight)
@@ -179,6 +182,8 @@ def _both(held_out: HeldOut) -> HeldOut:
 
 def _rest_probability(held_out: HeldOut, scored: np.ndarray, n_classes: int) -> float:
     """Return the share of true classes among those that are no candidates, never zero."""
+    # Half a true one in one class more, as if it had been seen: without it a class beyond the
+    # candidates would be impossible where none was true.
     others = held_out.weight @ (n_classes - scored.sum(axis=1))
     missed = held_out.weight @ (held_out.n_true - (held_out.hits & scored).sum(axis=1))
     return float((missed + 0.5) / (others + 1)) if others > 0 else 0.0

@@ -188,12 +188,15 @@ def topk_probabilities(
         return best, np.take_along_axis(p, best, axis=1)
     m = calibration.n_candidates
     if only is not None:
+        # The candidates of all labels: else the probability of a label would depend on which other
+        # ones are allowed.
         best, scores = topk(m)
         p, rest = calibration.candidates(scores)
         left = topk(k, only)[0]
         return left, rounded_inside(_looked_up(left, best, p, rest))
     best, scores = topk(max(k, m))
     p, rest = calibration.candidates(scores[:, :m])
+    # Beyond the candidates all classes of a sample have the same probability.
     p = np.hstack([p, np.broadcast_to(rest[:, None], (len(p), max(0, k - m)))])
     return best[:, :k], rounded_inside(p[:, :k])
 

@@ -65,11 +65,14 @@ class TopLabel:
         `scores` are float64 (n_samples, n_candidates), best first, and at most NO_SCORE where a
         class has none: its probability is the one in `rest`.
         """
+        # The most probable of n classes has a probability of 1 / n at least.
         best = np.clip(self.best(scores), 1 / n_classes, 1)
         scored = scores[:, 1:] > NO_SCORE
         n_rest = n_classes - 1 - scored.sum(axis=1)
         share = self.others(scores[:, 1:], n_rest > 0)
         share, rest = share[:, :-1], share[:, -1] / np.maximum(n_rest, 1)
+        # Classes without a score do not overtake those with one. All shares stay above zero, so
+        # that they can be scaled to any sum.
         rest = np.minimum(rest, share.min(axis=1, where=scored, initial=1))
         share = np.where(scored, share, rest[:, None])
         share = np.maximum(np.column_stack([share, rest]), np.finfo(np.float64).tiny)
@@ -132,6 +135,7 @@ def _logistic(
     targets = platt_targets(hit, weight)
     parts = [centre_and_scale(column, weight) for column in features.T]
     centre, scale = np.array(parts).T
+    # Standardised, so that one tolerance serves scores of any size.
     z = (features - centre) / scale
     weight = weight / weight.sum()
 
@@ -144,6 +148,7 @@ def _logistic(
     rate = weight @ targets
     start = [1.0, 0.0, np.log(rate / (1 - rate))]
     *slopes, offset = minimise(loss, start, [(0, None), (0, None), (None, None)])
+    # Slopes and offset of the scores as they are.
     slopes = np.array(slopes) / scale
     return float(slopes[0]), float(slopes[1]), float(offset - slopes @ centre)
 
@@ -158,4 +163,6 @@ def _fit_others(held_out: HeldOut, n_classes: int) -> Temperature:
         return Temperature(0.0, float(np.log(max(n_rest, 1))))
     rest = held_out._replace(scores=scores, hits=hits, weight=held_out.weight[missed])
     found = fit_temperature(rest, n_classes - 1)
+    # All classes were candidates here: exp(-700) is small, and above zero for those to come that
+    # are none.
     return found if np.isfinite(found.other) else Temperature(found.inverse, -700.0)

@@ -84,11 +84,15 @@ def fit_sigmoid(scores: np.ndarray, hits: np.ndarray, weight: np.ndarray) -> Sig
     weight = weight / weight.sum()
 
     def loss(parameters: np.ndarray) -> tuple[float, np.ndarray]:
+        # Mean of log(1 + exp(u)) - t u with u = slope z + offset; its derivative in u is
+        # sigmoid(u) - t.
         utility = parameters[0] * z + parameters[1]
         excess = weight * (expit(utility) - targets)
         value = weight @ (np.logaddexp(0, utility) - targets * utility)
         return value, np.array([excess @ z, excess.sum()])
 
+    # From the offset that is best where scores say nothing. A slope below zero would turn the
+    # order of the classes round.
     rate = weight @ targets
     start = [1.0, np.log(rate / (1 - rate))]
     slope, offset = minimise(loss, start, [(0, None), (None, None)])
@@ -110,6 +114,7 @@ def fit_temperature(held_out: HeldOut, n_classes: int) -> Temperature:
     z = np.where(scored, (held_out.scores - centre) / scale, 0.0)
     has_others = scored.sum(axis=1) < n_classes
     hits = held_out.hits & scored
+    # One more column, for "none of the candidates", where there are other classes.
     true = np.column_stack([hits, has_others & ~hits.any(axis=1)]).astype(np.float64)
     possible = np.column_stack([scored, has_others])
     # As Platt's targets: a little of each sample belongs to every class that it could have had.
@@ -120,6 +125,7 @@ def fit_temperature(held_out: HeldOut, n_classes: int) -> Temperature:
     def loss(parameters: np.ndarray) -> tuple[float, np.ndarray]:
         utilities = np.column_stack([parameters[0] * z, np.full(len(z), parameters[1])])
         utilities = np.where(possible, utilities, -np.inf)
+        # Cross-entropy with the targets t; its derivative in the utilities is p - t.
         log_p = log_softmax(utilities, axis=1)
         excess = weight[:, None] * (np.exp(log_p) - targets)
         value = -weight @ np.sum(targets * np.where(possible, log_p, 0), axis=1)

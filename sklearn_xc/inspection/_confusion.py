@@ -158,6 +158,7 @@ class LabelConfusionDisplay(DrawsOnAxes):
         display : LabelConfusionDisplay
             self, with the attributes.
         """
+        # Axes that are given keep their size; they may be one of several in a figure.
         new = ax is None
         ax = self._axes(ax)
         n = min(n_pairs, len(self.number))
@@ -173,6 +174,7 @@ class LabelConfusionDisplay(DrawsOnAxes):
         ax.bar_label(self.bars_, [f"{share:.0%}" for share in shares], padding=3, fontsize="small")
         ax.set_yticks(places, names)
         ax.invert_yaxis()
+        # Space for the shares behind the bars.
         ax.margins(x=0.12)
         ax.set_xlabel("samples (share of those of the first)")
         ax.set_title("true → suggested in its place")
@@ -198,25 +200,34 @@ def _pairs(
     """Return missed and suggested labels, how often, and how often the missed ones are true."""
     n_ranks = min(MOST_RANKS, np.shape(y_pred)[1])
     ranking = rank(y_true, y_pred, n_ranks, classes, sample_weight, from_predict_topk=True)
+    # The last column of the truth holds labels that the model does not know.
     truth, n_classes = ranking.truth, ranking.truth.shape[1] - 1
+    # Of a sample with t true labels the first t suggestions count.
     counted = np.arange(ranking.columns.shape[1]) < ranking.n_true[:, None]
     wrong = counted & ~ranking.hits & (ranking.columns >= 0)
+    # Pairs of a sample and a label as single numbers, to look up true ones among the hits.
     rows, ranks = np.nonzero(counted & ranking.hits)
     found = rows * (n_classes + 1) + ranking.columns[rows, ranks]
     row_of = np.repeat(np.arange(truth.shape[0]), ranking.n_true)
     is_missed = ~np.isin(row_of * (n_classes + 1) + truth.indices, found)
+    # Without a wrong suggestion there is nothing in the place of a missed label.
     is_missed &= wrong.any(axis=1)[row_of]
     missed_rows, missed = row_of[is_missed], truth.indices[is_missed]
+    # Each missed label meets each wrong suggestion of its sample: these lie in `others` from
+    # starts[sample] on, and `within` counts them from 0 for every missed label.
     n_wrong = wrong.sum(axis=1)
     starts = np.append(0, np.cumsum(n_wrong))
     others = ranking.columns[wrong]
     repeats = n_wrong[missed_rows]
     within = np.arange(repeats.sum()) - np.repeat(np.cumsum(repeats) - repeats, repeats)
     suggested = others[np.repeat(starts[missed_rows], repeats) + within]
+    # A missed label is shared out evenly. Pairs of labels are numbers once more, so that equal ones
+    # can be summed without a matrix of all pairs.
     keys = np.repeat(missed.astype(np.int64), repeats) * (n_classes + 1) + suggested
     weights = np.repeat(ranking.weight[missed_rows] / repeats, repeats)
     keys, inverse = np.unique(keys, return_inverse=True)
     number = np.bincount(inverse, weights=weights, minlength=len(keys))
+    # Stable: pairs of equal number stand in the order of the classes.
     order = np.argsort(-number, kind="stable")
     keys, number = keys[order], number[order]
     names = np.array([*classes.tolist(), UNKNOWN], dtype=object)

@@ -90,6 +90,7 @@ class ContributionsDisplay(DrawsOnAxes):
         """
         labels = None if label is None else [label]
         found = explain(estimator, X, labels, k, feature_names=feature_names)
+        # Explanations are in the order of the samples: the last one tells how many there are.
         if found[-1].row > 0:
             raise ValueError(
                 f"X must be one sample, got {found[-1].row + 1}; explain all of them with "
@@ -147,6 +148,7 @@ class ContributionsDisplay(DrawsOnAxes):
             parts.append(shown.rest)
         names.append(INTERCEPT)
         parts.append(shown.intercept)
+        # The rest and the intercept are no features.
         colours += [GREY] * (len(parts) - len(colours))
 
         new = ax is None
@@ -159,6 +161,7 @@ class ContributionsDisplay(DrawsOnAxes):
         ax.set_yticks(places, names)
         ax.invert_yaxis()
         ax.axvline(0, color="black", linewidth=0.8)
+        # Space for the numbers behind the bars, on both sides of zero.
         ax.margins(x=0.15)
         ax.set_xlabel("contribution to the score")
         label = shortened(shown.label, LONGEST_NAME, "\u2026")

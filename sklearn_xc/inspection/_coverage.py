@@ -69,6 +69,7 @@ class CoverageDisplay(DrawsOnAxes):
     @property
     def area(self) -> float:
         """Mean accuracy over all shares."""
+        # The accuracy of each share times what it adds to the share before.
         return float(np.diff(self.coverage, prepend=0.0) @ self.accuracy)
 
     @classmethod
@@ -159,6 +160,7 @@ class CoverageDisplay(DrawsOnAxes):
             y_true, y_pred, y_score, classes=classes, sample_weight=sample_weight
         )
         display = cls(*curve, name=name)
+        # Only here is the number of samples known; the curve itself has shares.
         display._least = LEAST / len(np.asarray(y_score))
         return display.plot(ax, **kwargs)
 
@@ -184,6 +186,7 @@ class CoverageDisplay(DrawsOnAxes):
         ax = self._axes(ax)
         name = self.name if name is None else name
         label = f"mean {self.area:.3f}" if name is None else f"{name}, mean {self.area:.3f}"
+        # At least its end, where there are fewer samples than that.
         drawn = self.coverage >= min(self._least, 1.0)
         style = {"label": label, **kwargs}
         self.line_ = draw_curve(ax, self.coverage[drawn], self.accuracy[drawn], **style)

@@ -56,11 +56,13 @@ def name_of(estimator: Any, name: str | None) -> str:
 
 def names_for(y: LabelsLike, inner: Any) -> np.ndarray | None:
     """Return `classes` for a ranking: the model's for an indicator, None for class labels."""
+    # Labels go by their names; only the columns of an indicator need some.
     return inner.classes_ if len(getattr(y, "shape", ())) == 2 else None
 
 
 def draw_curve(ax: Axes, x: np.ndarray, y: np.ndarray, **style: Any) -> Line2D:
     """Draw the curve of a model, in another colour than those already there."""
+    # Not matplotlib's own cycle: other lines in the axes, such as diagonals, take no colour.
     n_before = sum(line.get_gid() == CURVE for line in ax.lines)
     colour = {} if "c" in style else {"color": COLOURS[n_before % len(COLOURS)]}
     (line,) = ax.plot(x, y, **{**colour, "gid": CURVE, **style})

@@ -141,6 +141,7 @@ class LabelFrequencyDisplay(DrawsOnAxes):
         _check_metric(metric)
         labels, inner = ranked(estimator, X, k, K)
         k = labels.shape[1]
+        # The inner model may be a wrapper; the counts of its training are with the linear one.
         if support is None:
             linear = find_inner(estimator, "explain", into_meta_estimators=True).estimator
             support = linear.label_report_.support
@@ -230,6 +231,7 @@ class LabelFrequencyDisplay(DrawsOnAxes):
         _check_metric(metric)
         ax = self._axes(ax)
         places, values = np.arange(len(self.bins)), getattr(self, metric)
+        # As high as this curve or those drawn before need, and not so low that noise fills it.
         top = max(1.08 * np.nan_to_num(values).max(), 0.1, ax.get_ylim()[1] * has_curves(ax))
         style = {"marker": "o", "markersize": 4, "label": self.name if name is None else name}
         self.line_ = draw_curve(ax, places, values, **{**style, **kwargs})
@@ -247,6 +249,7 @@ class LabelFrequencyDisplay(DrawsOnAxes):
 def _ticks(bins: np.ndarray, n_labels: np.ndarray) -> list[str]:
     """Return the texts below the bins, none so wide that it runs into the next."""
     spans = [f"{low}" if low == high else f"{low}\u2013{high}" for low, high in bins]
+    # If one is too wide, all of them break after the dash.
     if max(map(len, spans)) > WIDEST_SPAN:
         spans = [span.replace("\u2013", "\u2013\n") for span in spans]
     return [f"{span}\n({n})" for span, n in zip(spans, n_labels, strict=True)]
@@ -272,6 +275,7 @@ def counts_by_frequency(
     from_predict_topk: bool,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return bins, and what is in each: labels, true ones, predicted ones, hits."""
+    # An indicator has a column for every label; names may be of labels that `support` lacks.
     given = _labels_given(y_true)
     if given is not None and classes is None:
         raise ValueError("1-D y_true needs classes, the label of each entry of support")
@@ -283,7 +287,8 @@ def counts_by_frequency(
         names = getattr(classes, "classes_", classes)
         n_unknown = len(given - set(np.asarray(names).tolist()))
     bins = _bins(support, n_unknown, bins)
-    # The last column holds all labels that the model does not know.
+    # The last column holds all labels that the model does not know, which have no training sample.
+    # Bins fall, and a search needs them rising: both are negated.
     of_label = np.searchsorted(-bins[:, 1], -np.append(support, 0), side="right") - 1
     columns, retrieved = ranking.columns, ranking.columns >= 0
     weight = np.broadcast_to(ranking.weight[:, None], columns.shape)
@@ -295,6 +300,7 @@ def counts_by_frequency(
     n_predicted = per_bin(columns[retrieved], weight[retrieved])
     n_hits = per_bin(columns[ranking.hits], weight[ranking.hits])
     n_labels = np.bincount(of_label[:-1], minlength=len(bins))
+    # One column stood for all of them; with any, the last bin is that of support 0.
     if n_unknown:
         n_labels[-1] += n_unknown
     return bins, n_labels, n_true, n_predicted, n_hits
@@ -324,6 +330,7 @@ def _checked_support(support: ArrayLike, n_classes: int) -> np.ndarray:
 def _bins(support: np.ndarray, n_unknown: int, lower: ArrayLike | None) -> np.ndarray:
     """Return the least and largest support of bins that hold labels, (n_bins, 2), head first."""
     if lower is None:
+        # The finest that leaves no more bins than have space for their names.
         bins = next(b for base in BASES if len(b := _non_empty(support, base)) <= MOST_BINS)
     else:
         lower = np.asarray(lower)
@@ -337,6 +344,7 @@ def _bins(support: np.ndarray, n_unknown: int, lower: ArrayLike | None) -> np.nd
 
 def _non_empty(support: np.ndarray, base: int) -> np.ndarray:
     """Return the bins 1, 2 to base, base + 1 to base^2, ... that hold labels."""
+    # Ends at powers of the base: with base 2 each bin is as wide as all before it.
     lower = [1, 2, base + 1]
     while lower[-1] <= support.max(initial=1):
         lower.append((lower[-1] - 1) * base + 1)
@@ -344,6 +352,7 @@ def _non_empty(support: np.ndarray, base: int) -> np.ndarray:
 
 
 def _between(support: np.ndarray, lower: np.ndarray) -> np.ndarray:
+    # A bin ends before the next one begins, and the last one at the most frequent label.
     upper = np.append(lower[1:] - 1, max(lower[-1], support.max(initial=1)))
     held = np.unique(np.searchsorted(lower, support[support > 0], side="right") - 1)
     bins = np.column_stack([lower, np.minimum(upper, support.max(initial=1))])

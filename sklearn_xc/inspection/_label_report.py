@@ -52,6 +52,7 @@ def label_report(estimator: Any, X: MatrixLike, y: LabelsLike, k: int | None = N
     ((20,), True)
     """
     inner = find_inner(estimator, "explain", into_meta_estimators=True).estimator
+    # The outer estimator predicts: a wrapper may choose other labels than its linear model.
     known = inner.label_report_
     predicted = estimator.predict(X) if k is None else predict_topk(estimator, X, k)[0]
     y = in_order_of(y, known.labels, missing="zero", unknown="dropped")
@@ -59,6 +60,7 @@ def label_report(estimator: Any, X: MatrixLike, y: LabelsLike, k: int | None = N
     predicted = _indicator(predicted, known.labels, "the prediction", top=k is not None)
     if truth.shape[0] != predicted.shape[0]:
         raise ValueError(f"y has {truth.shape[0]} samples, but X has {predicted.shape[0]}")
+    # True, predicted, and both at once, label by label.
     counts = [
         np.asarray(pattern.sum(axis=0), dtype=np.int64).ravel()
         for pattern in (truth, predicted, truth.multiply(predicted))
@@ -78,9 +80,10 @@ def _indicator(
                 f"{name} has {y.shape[1]} columns, but the model has {len(classes)} labels"
             )
         return y.astype(np.int64)
+    # Labels that the model does not know share one more column, which is cut off in the end.
     table = {label: place for place, label in enumerate(classes.tolist())}
     columns = codes(y.reshape(y.shape[0], -1), table)
     n_rows, per_row = columns.shape
-    columns = np.where(columns < 0, len(classes), columns).ravel()  # unknown ones at the end
+    columns = np.where(columns < 0, len(classes), columns).ravel()
     parts = np.ones(len(columns), dtype=np.int64), columns, np.arange(n_rows + 1) * per_row
     return sparse.csr_array(parts, shape=(n_rows, len(classes) + 1))[:, : len(classes)]

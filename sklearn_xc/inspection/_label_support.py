@@ -91,6 +91,7 @@ class LabelSupportDisplay(DrawsOnAxes):
         -------
         display : LabelSupportDisplay
         """
+        # Labels of a list do not name those without samples; an indicator has a column for each.
         labels = true_labels(y, "y", grades=True)
         if labels.ndim == 1:
             counts = np.unique(labels, return_counts=True)[1]
@@ -100,6 +101,7 @@ class LabelSupportDisplay(DrawsOnAxes):
 
     @classmethod
     def _of_counts(cls, counts: ArrayLike, name: str | None) -> Self:
+        # Zeros are last, and have no place on a logarithmic axis.
         counts = np.sort(np.asarray(counts, dtype=np.int64))[::-1]
         n = int(np.count_nonzero(counts))
         return cls(counts[:n], len(counts) - n, name=name)
@@ -129,6 +131,7 @@ class LabelSupportDisplay(DrawsOnAxes):
         for axis in (ax.xaxis, ax.yaxis):  # 1, 10, 100, without powers
             axis.set_major_formatter("{x:,g}")
             axis.set_minor_formatter("")
+        # Below 1, so that the tail of labels with one sample does not lie on the frame.
         ax.set_ylim(bottom=0.8)
         ax.set_xlabel("labels, the most frequent first")
         ax.set_ylabel("samples of the label")

@@ -40,8 +40,10 @@ def measured(
     """
     inner = find_inner(model, "predict_topk").estimator
     classes, truth, best, values = inner.classes_, [], [], []
+    # A threshold may keep more labels than the largest cut looks at.
     most = min(max(CUTS) if threshold is None else MOST, len(classes))
     scores = "proba" if hasattr(inner, "predict_proba") else "decision"
+    # X is dropped part by part; labels and the best of them are small.
     for X, labels in parts:
         truth += labels
         some, of_some = predict_topk(model, X, most, scores=scores)
@@ -59,6 +61,7 @@ def measured(
         of_labels = propensities_of(np.append(support, np.zeros(len(more))), n_train)
         options = {"classes": [*classes.tolist(), *more], "propensities": of_labels}
         found |= {f"PSP@{k}": psprecision_at_k(truth, best, k, **options) for k in cuts}
+    # Sets of labels: from the threshold on, or the best one alone.
     chosen = values >= threshold if threshold is not None else np.arange(most) == 0
     if threshold is not None or all(len(labels) == 1 for labels in truth):
         chosen = np.broadcast_to(chosen, best.shape)

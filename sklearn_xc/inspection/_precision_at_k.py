@@ -155,6 +155,7 @@ class PrecisionAtKDisplay(DrawsOnAxes):
     def _of_ranking(cls, ranking: Ranking, name: str | None) -> Self:
         k = np.arange(1, ranking.k + 1)
         weight = ranking.weight / ranking.weight.sum()
+        # Hits among the first k of a sample; a perfect ranking has min(n_true, k) of them.
         found = weight @ ranking.hits.cumsum(axis=1)
         true = [weight @ np.minimum(ranking.n_true, cut) for cut in k]
         return cls(found / k, np.array(true) / k, name=name)
@@ -179,6 +180,7 @@ class PrecisionAtKDisplay(DrawsOnAxes):
         ax = self._axes(ax)
         k = np.arange(1, len(self.precision) + 1)
         self.attainable_ = None
+        # Once in the axes: displays that share them are taken to be of the same samples.
         if self.attainable is not None and not has_curves(ax):
             dashed: dict[str, Any] = {"color": GREY, "linestyle": "--", "linewidth": 1}
             (self.attainable_,) = ax.plot(k, self.attainable, label="perfect ranking", **dashed)
@@ -190,6 +192,7 @@ class PrecisionAtKDisplay(DrawsOnAxes):
         self.line_ = draw_curve(ax, k, self.precision, **{**style, **kwargs})
         ax.set(xlabel="k, labels looked at", ylabel="precision at k")
         ax.set_ylim(0, 1.02)
+        # Every k, or about ten of them, with whole numbers between.
         ax.set_xticks(k if len(k) <= 12 else k[:: -(-len(k) // 10)])
         ax.grid(alpha=0.3)
         if ax.get_legend_handles_labels()[1]:

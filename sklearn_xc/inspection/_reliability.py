@@ -212,12 +212,14 @@ class ReliabilityDisplay(DrawsOnAxes):
             self, with the attributes.
         """
         ax = self._axes(ax)
+        # The diagonal once, whatever number of displays share the axes.
         if not has_curves(ax):
             ax.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1, label="calibrated")
         name = self.name if name is None else name
         label = f"error {self.error:.3f}" if name is None else f"{name}, error {self.error:.3f}"
         style = {"label": label, **kwargs}
         self.line_ = draw_curve(ax, self.prob_pred, self.prob_true, **style)
+        # The area of a point, not its width, is what a reader compares.
         areas = SMALLEST + (LARGEST - SMALLEST) * self.weight / self.weight.max()
         colour = self.line_.get_color()
         self.points_ = ax.scatter(self.prob_pred, self.prob_true, areas, color=colour, zorder=3)

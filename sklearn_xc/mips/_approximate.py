@@ -91,6 +91,8 @@ class ApproximateIndex(BaseIndex):
         self._sketch = None
         n_rows, n_features = self._store.shape
         if not self._store.dense and n_features > self.n_components:
+            # Structures need dense vectors, which of so many features only sketches can be. Rows
+            # stand in for queries that are not given.
             sketch = LinearSketch(self.n_components, random_state=self._seed)
             rows = self._all_rows()
             queries = rows if self._queries is None else self._queries
@@ -114,6 +116,7 @@ class ApproximateIndex(BaseIndex):
         self._sketched = None
         if not self._store.dense:
             self._sketched = RowStore.view(self._to_vectors(self._all_rows()))
+        # The best of several trials looks too good on the sample that chose it: another reports.
         choosing, reporting = recall_estimators(
             self._store, self._queries, rng, n_threads, self._exact
         )
@@ -125,6 +128,7 @@ class ApproximateIndex(BaseIndex):
         self.recalls_ = {}
         for mode, expected in ranked:
             self.recalls_[mode] = expected
+            # Building on many rows is dear: the first in rank that is good enough is taken.
             if best is not None and (n_rows > PILOT_ROWS and best.recall >= self.min_recall):
                 continue
             if expected < self.min_recall - HOPELESS:
@@ -173,6 +177,7 @@ class ApproximateIndex(BaseIndex):
         """Measure the trial chosen on other queries; fall back to exact answers if it fails."""
         self.ann_recall_ = max(self.recalls_.values())
         if best is not None:
+            # Enough effort for the first sample may be too little for the second: it grows on.
             vectors = self._vectors()
             for effort in self._efforts(vectors.shape[0]):
                 if effort >= best.effort:
@@ -186,6 +191,7 @@ class ApproximateIndex(BaseIndex):
             self.mode_, self.effort_, self._found = best.reduction.mode, best.effort, best
             self.recall_ = self.ann_recall_
             self._patience = 1
+            # Its lists have measured the recall. A later exact answer builds them again.
             self._exact.release()
             return
         self._give_up()
@@ -225,6 +231,7 @@ class ApproximateIndex(BaseIndex):
         self._give_up()  # the old structure need not lie beside the new one
         modes = self._allowed_modes()
         with single_threaded_blas():
+            # The reduction in use first: trying all of them costs as many builds.
             self._construct(modes if before == "exact" else (before,))
             if self.mode_ == "exact" and before != "exact" and len(modes) > 1:
                 self._warning = None
@@ -245,6 +252,7 @@ class ApproximateIndex(BaseIndex):
         for part in query_blocks(Q.shape[0], n):
             retrieved = self._find(Q[part], n)
             ids[part], scores[part] = self._store.best(Q[part], retrieved, k, n_threads)
+        # Best first, so that a query with fewer than k candidates has -1 in its last place.
         missing = np.flatnonzero(ids[:, -1] < 0)
         if len(missing):
             ids[missing], scores[missing] = self._exact.topk(Q[missing], k, n_threads)

@@ -229,6 +229,7 @@ class BaseIndex(BaseEstimator):
 
     def _check_query(self, Q: MatrixLike, k: int, name: str) -> tuple[Matrix, int]:
         self._check_built()
+        # True is an Integral, but nobody means 1 by it.
         if isinstance(k, bool) or not isinstance(k, Integral) or not 1 <= k <= self.n_rows_:
             raise ValueError(
                 f"{name} must be an integer from 1 to the number of rows, {self.n_rows_}; got {k!r}"
@@ -237,6 +238,7 @@ class BaseIndex(BaseEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
+        # A lock cannot be pickled; the copy gets one of its own.
         return {name: value for name, value in state.items() if name != "_lock"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

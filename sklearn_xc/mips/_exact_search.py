@@ -112,6 +112,7 @@ class ExactSearch:
         wanted = min(k + MARGIN, n_rows)
         if not self._uses_lists(queries):
             n = queries.shape[0]
+            # Little work: every row is a candidate of the kernel that decides in the end.
             if n * n_rows * self._store.shape[1] < BLAS_WORK:
                 everything = np.arange(n_rows, dtype=np.int32)[None]
                 return self._store.best(queries, everything, k, n_threads)
@@ -131,6 +132,8 @@ class ExactSearch:
     def _from_lists(
         self, queries: Matrix, k: int, wanted: int, n_threads: int
     ) -> tuple[np.ndarray, np.ndarray]:
+        # Threads that ask at once build the lists once. What is taken here stays valid, since
+        # `mark` puts others in its place and changes nothing in it.
         with self._lock.held:
             if self._lists is None:
                 self._lists = self._build()
@@ -142,6 +145,7 @@ class ExactSearch:
             retrieved = np.empty((asked.shape[0], unchanged + len(changed)), dtype=np.int32)
             if unchanged:
                 retrieved[:, :unchanged] = lists.topk(as_rows(asked), unchanged, n_threads)[0]
+            # The lists have old values of these, masked: each is a candidate of all queries.
             retrieved[:, unchanged:] = changed
             best = self._store.best(asked, retrieved, k, n_threads)
             answers.ids[part], answers.scores[part] = best
@@ -159,6 +163,7 @@ class ExactSearch:
 
 def masked(lists: InvertedIndex, ids: np.ndarray) -> InvertedIndex:
     """Return a view of an inverted index in which these rows score minus infinity."""
+    # Shallow: the lists themselves are shared, only the intercepts are other ones.
     view = copy.copy(lists)
     view.intercept = lists.intercept.copy()
     view.intercept[lists.ranks(ids)] = -np.inf

@@ -96,6 +96,7 @@ class RangedGraphs:
     def __init__(
         self, rows: np.ndarray, M: int, ef_construction: int, seed: int, n_threads: int
     ) -> None:
+        # By falling norm, so that ranges are slices; rows of zeros have no direction.
         self._norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
         self._zero = np.flatnonzero(self._norms == 0).astype(np.int32)
         order = np.argsort(-self._norms, kind="stable").astype(np.int32)
@@ -253,9 +254,11 @@ class HNSWIndex(ApproximateIndex):
         self.random_state = random_state
 
     def _train(self, rows: np.ndarray, mapping: Reduction) -> Graph | RangedGraphs:
+        # hnswlib links rows in the order in which its threads come to them.
         n_threads = self._n_threads() if self.random_state is None else 1
         if mapping.mode == RANGES:
             return RangedGraphs(rows, self.M, self.ef_construction, self._seed, n_threads)
+        # Extended rows all have the same norm: the nearest have the largest inner products.
         space = "l2" if mapping.extended else "ip"
         return Graph(rows, space, self.M, self.ef_construction, self._seed, n_threads)
 

@@ -60,6 +60,7 @@ class RecallEstimator:
     ) -> None:
         self._store, self._n_threads = store, n_threads
         self.k = min(TOP, store.shape[0])
+        # With each sample the score of its k-th best row, which candidates have to reach.
         self._samples = [
             (queries, exact.topk(queries, self.k, n_threads)[1][:, -1:]) for queries in samples
         ]

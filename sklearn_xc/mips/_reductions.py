@@ -55,6 +55,8 @@ class Reduction(NamedTuple):
             out[:, :d] -= self.centre
         out[:, :d] /= np.float32(self.bound)
         if self.extended:
+            # In double, for 1 - ||w'||^2 is a small difference of the longest rows. Below 0 it is
+            # where a row has outgrown the bound, or by rounding.
             squares = np.einsum("ij,ij->i", out[:, :d], out[:, :d], dtype=np.float64)
             out[:, d] = np.sqrt(np.maximum(0, 1 - squares))
         return out

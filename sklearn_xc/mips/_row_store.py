@@ -163,6 +163,7 @@ class RowStore:
 
     def replace(self, ids: np.ndarray, rows: Matrix) -> None:
         """Give these distinct rows new values, dense or sparse whatever the store is."""
+        # Read-only arrays of the caller have been used where they are until now.
         if not self.data.flags.writeable:
             self.data = self.data.copy()
         if self.dense:
@@ -172,6 +173,8 @@ class RowStore:
             self.indices = self.indices.copy()
         rows = normalise(sparse.csr_array(rows))
         lengths = np.diff(rows.indptr).astype(np.int64)
+        # Rows that fit stay in their places, longer ones move behind all others, and if there is no
+        # space behind them either, all rows are laid out again.
         moved = lengths > self._room[ids]
         if self._end + lengths[moved].sum() > len(self.data):
             self.lengths[ids] = 0  # what they held need not be kept
@@ -189,6 +192,7 @@ class RowStore:
         self._end += int(lengths.sum())
 
     def _lay_out(self, needed: int) -> None:
+        """Put the rows close together in new arrays, with space for `needed` entries and more."""
         places = ranges(self.starts, self.lengths)
         capacity = int(SLACK * (len(places) + needed)) + 1
         for name in ("indices", "data"):

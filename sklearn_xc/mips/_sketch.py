@@ -111,10 +111,13 @@ class LinearSketch(BaseEstimator):
         require_memory((8 * s + 4) * n, f"a sketch of {n} features", "use a smaller n_nonzeros")
         random = check_random_state(self.random_state)
         rng = np.random.default_rng(random.randint(2**31 - 1))
+        # The components that are left in s parts, and for each feature one place in each of them:
+        # places of a feature are distinct.
         edges = np.linspace(len(kept), self.n_components, s + 1).astype(np.int64)
         places = rng.integers(edges[:-1], edges[1:], size=(n, s)).astype(np.int32)
         signs = rng.integers(0, 2, size=(n, s), dtype=np.int8)
         values = (2 * signs - 1).astype(np.float32) / np.float32(np.sqrt(s))
+        # One entry of 1 for a feature that is kept; its others are zero and dropped below.
         values[kept], places[kept, 0] = 0, np.arange(len(kept))
         values[kept, 0] = 1
         self.projection_ = sparse.csr_array(

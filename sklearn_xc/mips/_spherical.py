@@ -64,6 +64,8 @@ class CentroidLists:
         if n_queries == 0:
             return np.empty((0, n), dtype=np.int32)
         n_rows, width = queries.vectors.shape
+        # If lists are about equally long. Few queries read their lists one by one, many share the
+        # reading of a list in a matrix product.
         work = n_queries * width * effort * n_rows // len(self.centroids)
         if work < BLAS_WORK:
             return self._search_few(queries, n, effort, n_threads if work > WORTH_THREADS else 1)
@@ -107,6 +109,7 @@ def search_block(
     """Return candidates of a block of queries, by a matrix product for each list that is read."""
     reduced, plain = reduced[block.start : block.stop], plain[block.start : block.stop]
     top = Heaps(len(block), n)
+    # Pairs of a query and a list that it reads, sorted by list: `askers` are their queries.
     clusters = lists.probes(reduced, n_probes).ravel()
     order = np.argsort(clusters, kind="stable")
     askers = (order // n_probes).astype(np.int32)
@@ -153,6 +156,7 @@ def train(
     rng = np.random.default_rng(seed)
     chosen = rng.permutation(len(rows))[: POINTS * n_clusters]
     points = rows[np.sort(chosen)]
+    # Rows of zeros have no direction and take no part.
     norms = np.sqrt(np.einsum("ij,ij->i", points, points))
     points, norms = points[norms > 0], norms[norms > 0]
     if len(points) == 0:
@@ -166,11 +170,14 @@ def train(
     for _ in range(n_iterations):
         assigned = assign(points, directions, n_threads)
         n = len(points)
+        # The unit vector with the largest sum of inner products with the points of a cluster is
+        # their sum, divided by its length.
         which = sparse.csr_array(
             (np.ones(n, dtype=np.float32), assigned, np.arange(n + 1)), shape=(n, n_clusters)
         )
         sums = which.T.tocsr() @ points
         lengths = np.sqrt(np.einsum("ij,ij->i", sums, sums))
+        # A cluster that has lost its points goes on from one that fits its own cluster worst.
         empty = np.flatnonzero(lengths <= 1e-12)
         if len(empty):
             sums[empty[:n]] = worst(points, directions, assigned, len(empty))

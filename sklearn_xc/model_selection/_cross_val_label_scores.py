@@ -83,6 +83,7 @@ def cross_val_label_scores(
     cv = splitter(cv) if groups is None else GroupedSplitter(cv, groups)
     routed = route(estimator, params, owner="cross_val_label_scores", cv=cv)
     folds = tested_once(cv.split(X, y, **routed.split), Y.shape[0], "cross_val_label_scores")
+    # Workers send back the scores of given labels only, not those of all classes.
     results = Parallel(n_jobs=n_jobs)(
         delayed(_score_fold)(clone(estimator), X, y, Y, train, test, routed.fit, scores)
         for train, test in folds
@@ -109,8 +110,10 @@ def _score_fold(
     fit_with(estimator, X, y, train, params, None)
     if is_indicator(y):
         pattern = sparse.csr_array(Y[test]).astype(bool)
+        # The pattern restricts the labels of each sample to its own: the k best of these are all.
         most = max(1, int(np.diff(pattern.indptr).max(initial=0)))
         return predict_topk(estimator, take(X, test), most, scores, True, labels=pattern)
+    # A class may be missing from training; the samples of such a class stay NaN.
     names = np.ravel(plain_labels(y))[test].tolist()
     known = set(estimator.classes_.tolist())
     there = np.array([name in known for name in names], dtype=bool)
@@ -128,6 +131,7 @@ def _placed(
     shape: tuple[int, int],
 ) -> sparse.csr_array:
     """Return samples of folds in the order of y."""
+    # Samples stand fold after fold. In coordinates their rows can be renumbered.
     rows = np.concatenate([np.empty(0, dtype=np.int64), *(test for _, test in folds)])
     whole = sparse.vstack(parts, format="coo") if parts else sparse.coo_array(shape)
     whole = sparse.coo_array((whole.data, (rows[whole.row], whole.col)), shape=shape)

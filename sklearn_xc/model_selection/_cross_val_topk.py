@@ -170,6 +170,7 @@ def out_of_fold_topk(
     classes, Y = label_pattern(y)
     cv = splitter(cv)
     routed = route(estimator, params, owner="cross_val_topk", cv=cv)
+    # A fit that gets the names of more classes than y holds may predict these too.
     if (named := named_classes(routed.fit, estimator, y)) is not None:
         classes = named
     k = check_k(k, len(classes))
@@ -191,6 +192,7 @@ def out_of_fold_topk(
         )
         for train, test in folds
     )
+    # Folds that were trained on fewer than k classes leave the last places empty.
     codes = np.full((Y.shape[0], k), -1, dtype=np.int32)
     values = np.full((Y.shape[0], k), np.nan, dtype=np.float32)
     for (_, test), (fold_codes, fold_scores, _) in zip(folds, results, strict=True):
@@ -206,6 +208,7 @@ def tested_once(
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the folds as a list; ValueError if they test a sample twice."""
     folds = list(folds)
+    # Not `times[test] += 1`, which counts a sample once that a fold names twice.
     times = np.zeros(n_rows, dtype=np.int64)
     for _, test in folds:
         np.add.at(times, test, 1)
@@ -240,10 +243,12 @@ def _predict_fold(
 
 def codes_of(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Return the place of each label in `classes`, int32 of the same shape; all must be there."""
+    # Objects of several types may not compare, and a search by bisection needs that they do.
     if classes.dtype.kind == "O":
         place = {label: code for code, label in enumerate(classes.tolist())}
         codes = [place[label] for label in labels.ravel().tolist()]
         return np.array(codes, dtype=np.int32).reshape(labels.shape)
+    # Classes that were named by the caller stand in any order.
     order = np.argsort(classes, kind="stable")
     places = np.searchsorted(classes, labels, sorter=order)
     return order[places].astype(np.int32)

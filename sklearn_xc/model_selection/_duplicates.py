@@ -44,12 +44,14 @@ def _hashes(X: Any) -> np.ndarray | None:
     """Return 64 bits for each sample, the same for equal ones; None where none can be compared."""
     if hasattr(X, "itertuples") or hasattr(X, "iter_rows"):  # tables of pandas and polars
         first = next(_tuples(X), ())
+        # With texts in it a table is compared row by row; numbers alone are a matrix, see below.
         if any(isinstance(value, str) for value in first):
             try:
                 return np.fromiter(map(hash, _tuples(X)), dtype=np.int64, count=len(X))
             except TypeError:  # a list, say
                 return None
     if sparse.issparse(X) or getattr(X, "ndim", 1) == 2:
+        # Values of one feature are equal by chance, or are sample numbers.
         if X.shape[1] < 2:
             return None
         try:

@@ -29,6 +29,7 @@ def label_pattern(y: LabelsLike) -> tuple[np.ndarray, sparse.csr_array]:
     if y.dtype.kind == "f" and not sparse.issparse(y) and np.isnan(y).any():
         raise ValueError("Input y contains NaN: every sample needs a label")
     encoding, Y = encode(y, names, DROPPED)
+    # Two classes are encoded as one column, of the second; both must be kept in training.
     if encoding.kind == "binary":
         columns = np.diff(Y.indptr).astype(np.int32)
         parts = np.ones(len(columns), np.uint8), columns, np.arange(len(columns) + 1, dtype=int)
@@ -86,12 +87,15 @@ def make_problem(
     )
     total = np.bincount(Y.indices, minlength=Y.shape[1])
     rows = np.arange(Y.shape[0])
+    # Samples that hold the only positive of a label are left out: how many such labels come before
+    # the end of a sample, less those before its beginning, is 0 for all others.
     if pin_singletons:
         alone = np.append(0, np.cumsum(total[Y.indices] == 1))
         rows = rows[np.diff(alone[Y.indptr]) == 0]
     if rng is not None:
         rows = rng.permutation(rows)
     Y = Y[rows]
+    # Of the samples that may be tested. A label with a positive outside is in training anyway.
     frequency = np.bincount(Y.indices, minlength=Y.shape[1])
     by_label = Y.tocsc()
     return FoldProblem(
@@ -119,10 +123,13 @@ def deal(problem: FoldProblem) -> tuple[np.ndarray, np.ndarray]:
     int32 (n_labels, n_parts).
     """
     n_rows, n_labels, n_parts = len(problem.rows), len(problem.frequency), len(problem.closed)
+    # rank = frequency * n_labels + label: the least of a sample is of its rarest label, ties to the
+    # smaller one, and samples of the same rarest label stand together in the order.
     lengths = np.diff(problem.indptr)
     key = np.full(n_rows, -1, dtype=np.int32)
     rank = np.full(n_rows, np.iinfo(np.int64).max)
     if lengths.any():
+        # Over samples with labels only: `reduceat` of an empty slice would give the next entry.
         entries = problem.frequency[problem.indices].astype(np.int64) * n_labels + problem.indices
         rank[lengths > 0] = np.minimum.reduceat(entries, problem.indptr[:-1][lengths > 0])
         key[lengths > 0] = rank[lengths > 0] % n_labels
@@ -147,6 +154,7 @@ def place_by_shares(
         np.asarray(sizes) / np.sum(sizes) if shares is None else shares,
         np.array(sizes, dtype=np.int64),
         seed,
+        # A list of labels for each number of samples that may be left of one.
         np.empty(problem.frequency.max() + 1, dtype=np.int32),
         np.empty((2, n_labels), dtype=np.int32),
         np.empty(n_labels, dtype=np.int32),
@@ -199,12 +207,15 @@ def keep_labels(
 def _take_out(problem: FoldProblem, part: np.ndarray, counts: np.ndarray, pin: int) -> int:
     """Take out samples that hold labels missing from training, level the test parts, count them."""
     taking = _TakingOut(problem, part, counts, pin)
+    # For each sample, how many of the labels that are missing it has.
     missing = np.flatnonzero(taking.missing()).tolist()
     n_missing = np.bincount(np.concatenate([taking.rows_of(label) for label in missing]))
     for label in missing:
         if taking.needed[label]:  # of its samples, the one that helps most labels
             rows = taking.rows_of(label)
             taking.out(rows[np.argmax(n_missing[rows])])
+    # Taking out has made parts uneven: samples move from the largest to the smallest, or leave it
+    # where none can move. Each round makes the difference smaller, or a part.
     while pin == PINNED:
         size = np.bincount(part[part >= 0], minlength=len(problem.closed))
         large, small = int(np.argmax(size)), int(np.argmin(size))
@@ -252,6 +263,7 @@ class _TakingOut:
         n_moved = 0
         for row in rows:
             labels = self.labels_of(row)
+            # Not where it would bring the last positive of a needed label into one part.
             full = self.counts[labels, target] + 1 == self.problem.frequency[labels]
             if not (full & self.needed[labels]).any():
                 self.counts[labels, self.part[row]] -= 1

@@ -129,6 +129,8 @@ class TopKLearningCurveDisplay(DrawsOnAxes):
         n = n_rows(X)
         order = check_random_state(random_state).permutation(n)
         n_test = max(1, round(test_size * n))
+        # The first samples of one order for each size: a curve then rises by more samples, not by
+        # other ones.
         test, train = np.sort(order[:n_test]), order[n_test:]
         sizes = _sizes(train_sizes, len(train))
         X_test, y_test, found = take(X, test), take(y, test), []
@@ -177,6 +179,7 @@ class TopKLearningCurveDisplay(DrawsOnAxes):
 
 def _precision(y_test: LabelsLike, best: np.ndarray, cut: int, classes: np.ndarray) -> float:
     """Return the precision at k, of a model with fewer than k classes too."""
+    # Places that a model of few classes cannot fill are misses.
     k = min(cut, best.shape[1])
     indicator = len(getattr(y_test, "shape", ())) == 2
     return precision_at_k(y_test, best, k, classes=classes if indicator else None) * k / cut

@@ -81,6 +81,7 @@ class Labels:
         """As of `LabelEncoding`, by the classes of the estimator."""
         if self.encoding.kind == "multilabel":
             return "multilabel"
+        # y may lack classes that the estimator knows.
         return "binary" if len(self.classes) == 2 else "multiclass"
 
     def indicator(
@@ -116,6 +117,7 @@ def read_labels(y: LabelsLike, known: np.ndarray | None = None) -> Labels:
                 f"y has {Y.shape[1]} columns, but the estimator was fitted on {len(classes)}"
             )
         return Labels(encoding, classes, _with_column_for_unknown(Y))
+    # Labels that the estimator does not know are true, and never found: one more column.
     table = {label: code for code, label in enumerate(classes.tolist())}
     codes = codes_in(y.ravel(), table)
     codes[codes < 0] = len(classes)
@@ -138,6 +140,7 @@ def splits_of(
     split_params = split_params or {}
     if hasattr(cv, "__iter__") and not hasattr(cv, "split"):
         return list(cv)
+    # Samples of weight zero must not decide which others are tested.
     counted = None if weight is None else np.flatnonzero(np.asarray(weight) > 0)
     if counted is not None and 0 < len(counted) < n_rows(X):
         split_params = part_of(split_params, n_rows(X), counted)
@@ -201,6 +204,7 @@ def held_out_topk(
     samples : ndarray of int64 (n_held_out,)
         Which samples were held out.
     """
+    # Of two classes both scores are read, of which the second is the decision function.
     k = 2 if labels.kind == "binary" else k
     if splits is None:
         names, scores = predict_topk(estimator, X, k, response)
@@ -219,6 +223,7 @@ def held_out_topk(
         )
         codes = codes.astype(np.int64)
     weight = np.ones(len(codes)) if weight is None else np.asarray(weight, dtype=np.float64)
+    # Samples that no fold has tested have no code.
     samples = np.flatnonzero((codes >= 0).any(axis=1) & (weight > 0))
     if not len(samples):
         raise ValueError("cv holds out no sample that has a weight above zero")
@@ -226,6 +231,7 @@ def held_out_topk(
     if labels.kind == "binary":
         scores = np.take_along_axis(scores, np.argmax(codes == 1, axis=1)[:, None], axis=1)
         codes = np.ones_like(scores, dtype=np.int64)
+    # Places without a class have NaN; what reads scores compares them with NO_SCORE.
     scores = np.where(codes >= 0, scores, np.float32(10 * NO_SCORE))
     n_true = np.diff(truth.indptr)
     return codes, HeldOut(scores, _hits(truth, codes), n_true, weight[samples]), samples

@@ -38,6 +38,7 @@ class GroupedSplitter:
     def __init__(self, cv: Any, groups: ArrayLike) -> None:
         self._cv, self._groups = splitter(cv), groups
         if hasattr(self._cv, "get_metadata_routing"):
+            # Splitters that take groups into account ask for them; the others ignore the argument.
             asks = self._cv.get_metadata_routing().split.requests.get("groups")
             if asks is not True:
                 name = type(self._cv).__name__ if hasattr(cv, "split") else f"cv={cv!r:.60}"
@@ -66,6 +67,7 @@ def route(
     params = {} if params is None else dict(params)
     if not sklearn.get_config().get("enable_metadata_routing", False) or not params:
         return Routed(params, {}, {})
+    # The caller is named fit for all, for what routes here is a function and has no methods.
     router = MetadataRouter(owner=owner)
     fit = MethodMapping().add(caller="fit", callee="fit")
     router.add(estimator=estimator, method_mapping=fit)
@@ -102,6 +104,7 @@ def part_of(params: dict[str, Any], n_samples: int, rows: np.ndarray) -> dict[st
 
     Texts and names of labels are whole, of however many labels.
     """
+    # A value of the right length is taken to have an entry for each sample.
     return {
         name: take(value, rows)
         if _length(value) == n_samples and name.split("__")[-1] not in OF_LABELS
@@ -118,9 +121,11 @@ def named_classes(
     Its argument `classes` names them; with texts of labels they are the labels that have some and
     the labels in y, which is not read if it is an indicator.
     """
+    # A wrapper that reads names of labels as texts knows labels without samples.
     beside = getattr(estimator, "_labels_of_texts", list)()
     if beside and y is not None and not is_indicator(y):
         return given_classes([*np.asarray(plain_labels(y)).ravel().tolist(), *beside])
+    # In a pipeline the argument is called step__classes.
     for name, value in params.items():
         if name.split("__")[-1] == "classes" and value is not None:
             return sorted_classes(read_classes(value))

@@ -90,6 +90,7 @@ class _LabelKFold(BaseCrossValidator):
             )
         part = self._parts(X, y)
         for number in range(self.n_splits):
+            # PINNED is the number of no split: such samples are in every training part.
             test = part == number
             yield np.flatnonzero(~test), np.flatnonzero(test)
 
@@ -117,6 +118,7 @@ class _LabelKFold(BaseCrossValidator):
         X, y = in_rows(X, y, names="Xy")
         _, Y = label_pattern(y)
         rng = check_random_state(self.random_state) if self.shuffle else None
+        # All parts are closed: each is tested once, and not trained on then.
         problem = make_problem(Y, np.ones(self.n_splits), self.pin_singletons, rng)
         n_rows = len(problem.rows)
         if n_rows < self.n_splits:
@@ -125,6 +127,7 @@ class _LabelKFold(BaseCrossValidator):
                 f"n_splits={self.n_splits} is more than the {n_rows} of {Y.shape[0]} samples that "
                 f"can be tested{held}"
             )
+        # Without a shuffle the same folds each time: ties and the repair draw from a fixed seed.
         seed = 0 if rng is None else rng.randint(2**31)
         found, counts = self._place(problem, seed)
         keep_labels(problem, found, counts, seed, PINNED if self.pin_singletons else None)
@@ -347,6 +350,7 @@ def train_test_split(
     _, Y = label_pattern(labels)
     n_test = _n_test(Y.shape[0], test_size, train_size)
     rng = check_random_state(random_state) if shuffle else None
+    # Part 0 is tested and part 1 trained on, which a label may have all its positives in.
     problem = make_problem(Y, [True, False], pin_singletons, rng)
     n_free = len(problem.rows)
     if n_test > n_free:
@@ -358,6 +362,7 @@ def train_test_split(
     seed = 0 if rng is None else rng.randint(2**31)
     part, counts = place_by_shares(problem, [n_test, n_free - n_test], seed)
     keep_labels(problem, part, counts, seed, 1 if pin_singletons else None)
+    # Samples that were left out of the problem are trained on.
     tested = np.zeros(Y.shape[0], dtype=bool)
     tested[problem.rows[part == 0]] = True
     order = np.arange(Y.shape[0]) if rng is None else rng.permutation(Y.shape[0])
@@ -379,6 +384,7 @@ def _n_test(n_rows: int, test_size: float | None, train_size: float | None) -> i
         if isinstance(size, Integral) and not isinstance(size, bool) and 0 < size < n_rows:
             numbers[name] = int(size)
         elif isinstance(size, Real) and not isinstance(size, Integral) and 0 < size < 1:
+            # Rounded as scikit-learn's function does.
             exact = float(size) * n_rows
             numbers[name] = math.ceil(exact) if name == "test_size" else math.floor(exact)
         else:

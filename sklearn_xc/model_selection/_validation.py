@@ -111,6 +111,7 @@ def cross_validate(
         scoring = _by_name(scoring)
     scorer = check_scoring(estimator, scoring=scoring, raise_exc=error_score == "raise")
     routed = route(estimator, params, owner="cross_validate", cv=cv, scorer=scorer)
+    # Groups of the argument, unless metadata routing has groups for the splitter.
     folds = list(cv.split(X, y, **({"groups": groups} | routed.split)))
     largest = _largest_k(scoring)
     results = Parallel(n_jobs=n_jobs, verbose=verbose)(
@@ -138,6 +139,7 @@ def cross_validate(
             "test": [test for _, test in folds],
         }
     for part in ("test", "train") if return_train_score else ("test",):
+        # A fit that failed has no scores: the names are those of one that did not fail.
         scores = [result[part] for result in results]
         names = next((list(score) for score in scores if score is not None), ["score"])
         if isinstance(scoring, dict):
@@ -195,6 +197,7 @@ def cross_val_score(
     (4,)
     """
     results = cross_validate(estimator, X, y, scoring=scoring, cv=cv, **options)
+    # A callable that returns a dict shows itself by the names of its scores only.
     if "test_score" not in results or isinstance(scoring, (dict, list, tuple, set)):
         raise ValueError("scoring must be one metric; cross_validate takes several")
     return results["test_score"]
@@ -212,6 +215,7 @@ def _largest_k(scoring: Any) -> int | None:
     """Return the largest k of several scorers of the top k, None where there are not several."""
     if not isinstance(scoring, dict):
         return None
+    # A single scorer of the top k predicts no more than it needs by itself.
     found = [scorer.k for scorer in scoring.values() if isinstance(scorer, TopkScorer)]
     return max(found) if len(found) > 1 else None
 
@@ -241,6 +245,7 @@ def _fit_and_score(
     if result["error"] is None:
         for part, rows in [("test", test), ("train", train)][: 1 + return_train_score]:
             start = time.perf_counter()
+            # One prediction of the largest k serves all scorers of the top k.
             with nullcontext() if largest is None else shared_predictions(largest):
                 result[part] = _score(estimator, X, y, rows, scorer, routed.score, error_score)
             if part == "test":
@@ -265,6 +270,7 @@ def _score(
         if error_score == "raise":
             raise
         scores = format_exc()
+    # Of several scorers scikit-learn's own returns the message of one that fails in its place.
     scores = scores if isinstance(scores, dict) else {"score": scores}
     for name, score in scores.items():
         if isinstance(score, str):
@@ -280,6 +286,7 @@ def _score(
 
 
 def _number(name: str, score: Any) -> float:
+    # A score may be an array without dimensions.
     score = score.item() if hasattr(score, "item") else score
     if not isinstance(score, Real):
         raise ValueError(f"scoring must return a number, {name} is {score!r}")
