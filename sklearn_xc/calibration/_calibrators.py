@@ -115,6 +115,7 @@ class Calibration:
 
 
 def _inside(probabilities: np.ndarray) -> np.ndarray:
+    """Keep probabilities off 0 and 1."""
     return np.clip(probabilities, SMALLEST, LARGEST)
 
 

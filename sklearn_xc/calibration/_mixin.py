@@ -35,6 +35,7 @@ BestOf: TypeAlias = Callable[..., tuple[np.ndarray, np.ndarray]]
 
 
 def _has_calibration(estimator: "CalibratedMixin") -> bool:
+    """Return True, or raise AttributeError which says how to get probabilities."""
     if estimator.calibration is None:
         raise AttributeError(
             f"{type(estimator).__name__} has probabilities only with calibration='auto' (or "
@@ -81,7 +82,7 @@ class CalibratedMixin:
         copy = clone(self).set_params(calibration=None, warm_start=False)
         if hasattr(copy, "checkpoint"):  # which is of one fit, on all samples
             copy.set_params(checkpoint=None)
-        vars(copy).pop(CALLBACKS, None)  # they are told of one fit only
+        vars(copy).pop(CALLBACKS, None)  # only the fit on all samples is reported to them
         _, held_out, _ = held_out_topk(
             copy,
             X,
@@ -112,6 +113,7 @@ class CalibratedMixin:
             )
 
     def _fitted_calibration(self) -> Calibration:
+        """Return the calibration, if it is one of the classes of now."""
         check_is_fitted(self, "calibration_")
         if self.calibration_.n_classes != len(self.classes_):
             raise ValueError(
@@ -124,6 +126,7 @@ class CalibratedMixin:
     def _topk_probabilities(
         self, rows: Rows, k: int, only: Restriction | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
+        """Return numbers and probabilities of the k best classes of each sample."""
         if self.calibration is None:
             raise ValueError(
                 f"scores='proba': {type(self).__name__} has probabilities only with "
@@ -227,6 +230,7 @@ def all_probabilities(calibration: Calibration, topk: BestOf, n_rows: int) -> np
 
 
 def _binary_probabilities(calibration: Calibration, topk: BestOf) -> np.ndarray:
+    """Return the probabilities of both classes, float64 (n_samples, 2)."""
     best, scores = topk(2)
     p = calibration.binary(scores[best == 1])
     return np.column_stack([1 - p, p])

@@ -14,6 +14,7 @@ from ..utils._records import either, is_array, is_not_negative, is_number, recor
 
 
 def is_minus_infinity(value: Any) -> bool:
+    """Return whether a value is the float minus infinity."""
     return isinstance(value, float) and value == -np.inf
 
 
@@ -38,6 +39,7 @@ class Isotonic:
     probability: np.ndarray
 
     def _check_record(self) -> None:
+        """Raise ValueError unless there are points, with rising scores."""
         if not len(self.score) == len(self.probability) > 0 or (np.diff(self.score) < 0).any():
             raise ValueError("the points of an isotonic calibration are not in order")
 
@@ -55,7 +57,7 @@ class Isotonic:
 @record(inverse=is_not_negative, other=either(is_number, is_minus_infinity))
 @dataclass(frozen=True)
 class Temperature:
-    """Softmax of ``score / temperature`` over the candidates and, beside them, all others.
+    """Softmax of ``score / temperature`` over the candidates and one more term for all others.
 
     `other` is the utility of "none of the candidates": minus infinity where these are all classes.
     """
@@ -100,6 +102,7 @@ def fit_sigmoid(scores: np.ndarray, hits: np.ndarray, weight: np.ndarray) -> Sig
 
 
 def fit_isotonic(scores: np.ndarray, hits: np.ndarray, weight: np.ndarray) -> Isotonic:
+    """Fit a rising function of any shape by least squares."""
     regression = IsotonicRegression(out_of_bounds="clip")
     regression.fit(scores, platt_targets(hits, weight), sample_weight=weight)
     return Isotonic(regression.X_thresholds_, regression.y_thresholds_)
@@ -138,6 +141,7 @@ def fit_temperature(held_out: HeldOut, n_classes: int) -> Temperature:
 
 
 def centre_and_scale(scores: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
+    """Return weighted mean and standard deviation, 1 where all scores are equal."""
     centre = np.average(scores, weights=weight)
     scale = np.sqrt(np.average((scores - centre) ** 2, weights=weight))
     return (float(centre), float(scale)) if scale > 0 else (float(centre), 1.0)
@@ -148,6 +152,7 @@ def minimise(
     start: list[float],
     bounds: list[tuple[float | None, float | None]],
 ) -> Iterator[float]:
+    """Minimise a smooth function of few parameters, which returns its gradient too."""
     found = minimize(
         loss,
         start,

@@ -12,7 +12,7 @@ from ..utils._typing import LabelsLike, MatrixLike
 from ..utils._unwrap import find_inner
 from ._display import Axes, DrawsOnAxes, default_k, draw_curve, has_curves, name_of, ranked
 
-MOST_BINS = 8  # beside that of labels never seen: more would not leave room for their names
+MOST_BINS = 8  # without that of labels never seen: more would not leave room for their names
 K = 5  # best labels looked at where the user says nothing
 WIDEST_SPAN = 7  # characters of a bin's name on one line
 BASES = 2, 4, 10, 100, 1000, 2**62  # the last gives two bins
@@ -256,10 +256,12 @@ def _ticks(bins: np.ndarray, n_labels: np.ndarray) -> list[str]:
 
 
 def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """Divide part by whole; nan where the whole is 0."""
     return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
 
 
 def _check_metric(metric: str) -> None:
+    """Raise ValueError unless the metric is one that can be drawn."""
     if metric not in ("recall", "precision"):
         raise ValueError(f"metric must be 'recall' or 'precision', got {metric!r}")
 
@@ -316,6 +318,7 @@ def _labels_given(y_true: LabelsLike) -> set | None:
 
 
 def _checked_support(support: ArrayLike, n_classes: int) -> np.ndarray:
+    """Return the support as int64, one number for each label."""
     support = np.asarray(support)
     if support.shape != (n_classes,):
         raise ValueError(
@@ -352,6 +355,7 @@ def _non_empty(support: np.ndarray, base: int) -> np.ndarray:
 
 
 def _between(support: np.ndarray, lower: np.ndarray) -> np.ndarray:
+    """Return the bins, by their least supports, that hold labels, head first."""
     # A bin ends before the next one begins, and the last one at the most frequent label.
     upper = np.append(lower[1:] - 1, max(lower[-1], support.max(initial=1)))
     held = np.unique(np.searchsorted(lower, support[support > 0], side="right") - 1)

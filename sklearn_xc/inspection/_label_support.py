@@ -101,6 +101,7 @@ class LabelSupportDisplay(DrawsOnAxes):
 
     @classmethod
     def _of_counts(cls, counts: ArrayLike, name: str | None) -> Self:
+        """Return the display of these numbers of samples."""
         # Zeros are last, and have no place on a logarithmic axis.
         counts = np.sort(np.asarray(counts, dtype=np.int64))[::-1]
         n = int(np.count_nonzero(counts))

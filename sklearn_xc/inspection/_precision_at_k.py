@@ -153,6 +153,7 @@ class PrecisionAtKDisplay(DrawsOnAxes):
 
     @classmethod
     def _of_ranking(cls, ranking: Ranking, name: str | None) -> Self:
+        """Return the display of a ranking, for each k up to its own."""
         k = np.arange(1, ranking.k + 1)
         weight = ranking.weight / ranking.weight.sum()
         # Hits among the first k of a sample; a perfect ranking has min(n_true, k) of them.

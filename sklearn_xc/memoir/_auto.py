@@ -26,7 +26,7 @@ PUBLISHED = {
     "l1": {"penalty": "l1", "alpha": 1e-6, "search": "hnsw", **_OF_ALL},
     "lsh": {"penalty": "l2", "alpha": 1.0, "search": "lsh", "search_params": _CODES, **_OF_ALL},
 }
-CONSTANT = 1.0  # the value of the constant feature beside the root mean square length of samples
+CONSTANT = 1.0  # the value of the constant feature, in root mean square lengths of samples
 # alpha="auto", times the mean of ||x||^2 (or its root) over the weight of all samples
 AUTO_ALPHA = {"l2": 0.3, "l1": 0.03}
 LARGEST_ALPHA = 1e12
@@ -63,7 +63,7 @@ def settings_of(
     model: BaseXCClassifier, state: MemoirState
 ) -> tuple[MarginSettings, tuple[float, float, float]]:
     """Return the settings of the passes, and alpha, eta0 and eta_step as the model reports them."""
-    assert state.bias is not None  # it is set before the settings are asked for
+    assert state.bias is not None  # `MemoirSVC._with_bias` has set it
     square, batch_size = state.mean_square, batch_size_of(model, state)
     alpha, eta0, eta_step, by_now = model.alpha, model.eta0, model.eta_step, 1.0
     if alpha == "auto":

@@ -77,7 +77,7 @@ class MemoirSVC(KeepsUsedColumns, CalibratedMixin, TrainsInParts, BaseXCClassifi
         sparse X and without hnswlib; of dense X "hnsw" from about 21 000 classes of 128 dimensions
         and 11 000 of 256 on. Up to 2048 classes ("lsh": 28) exact search runs. See ``search_``.
     search_params : dict or None, default=None
-        What an index goes by; None, or an entry left out, is its default:
+        Settings of an index; None, or an entry left out, is its default:
 
         - "min_recall", 0.9: share of the best ten classes that it should retrieve, from 0 to 1. It
           searches as wide as this takes, and where it still falls short it says so and hands over
@@ -449,6 +449,7 @@ class MemoirSVC(KeepsUsedColumns, CalibratedMixin, TrainsInParts, BaseXCClassifi
     def _score_on(
         self, kept_apart: MemoirData, state: MemoirState, weights: GrowingWeights
     ) -> float:
+        """Return the F1 of the samples kept apart, by weights in training."""
         return kept_apart.macro_f1(*self._finished(weights.save(), state), self._threads())
 
     def _set_model(self, iterates: Iterates, state: MemoirState) -> None:
@@ -458,7 +459,7 @@ class MemoirSVC(KeepsUsedColumns, CalibratedMixin, TrainsInParts, BaseXCClassifi
             raise ValueError("the weights left the range of float32: scale the features")
         if len(self.classes_) == 2:
             coef, intercept = sparse.csr_array(coef[1:] - coef[:1]), intercept[1:] - intercept[:1]
-        # Without the index: beside these weights and the lists that partial_fit goes on from it
+        # Without the index: with these weights and the lists that partial_fit goes on from, it
         # would be the peak of the memory that a fit takes.
         self._set_linear_model(coef, intercept, indexed=False)
 
@@ -475,9 +476,11 @@ class MemoirSVC(KeepsUsedColumns, CalibratedMixin, TrainsInParts, BaseXCClassifi
     # ----------------------------------------------------------------------- what it goes on from
 
     def _start_weights(self) -> Iterates | None:
+        """Return the iterates that training goes on from."""
         return self._state.saved
 
     def _move_columns(self, before: np.ndarray) -> None:
+        """Move the saved lists to the columns that are kept now."""
         assert self._columns is not None  # they have just become more
         saved = self._state.saved.in_columns(before, self._columns)
         self._state = replace(self._state, saved=saved)
@@ -486,6 +489,7 @@ class MemoirSVC(KeepsUsedColumns, CalibratedMixin, TrainsInParts, BaseXCClassifi
         return self._columns[:0]  # training goes on from lists of its own
 
     def _place_classes(self, places: np.ndarray) -> None:
+        """Move the state to new places of the classes."""
         self._state = self._state.placed(places, len(self.classes_))
 
     def _require_size(self, n_classes: int, n_features: int) -> None:

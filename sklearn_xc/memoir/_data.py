@@ -31,6 +31,7 @@ class MemoirData(NamedTuple):
     weight: np.ndarray
 
     def take(self, chosen: np.ndarray) -> "MemoirData":
+        """Return some of the samples."""
         weight = self.weight[chosen] if self.weight.size else self.weight
         return MemoirData(self.rows.take(chosen), self.codes[chosen], weight)
 
@@ -86,6 +87,7 @@ class MemoirData(NamedTuple):
         return self._replace(rows=self.rows.as_sparse().narrowed(columns))
 
     def inside(self, coordinates: Coordinates) -> "MemoirData":
+        """Return the samples in these coordinates."""
         return self._replace(rows=self.rows.inside(coordinates))
 
     def measures(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -48,7 +48,7 @@ class Iterates:
     scale, sum_of_scales, square : float
         `square` is ||V||^2.
     n_iterates : float
-        Each counts what the sample that finds it weighs, beside the mean of all samples.
+        Each counts as the weight of the sample that finds it, in mean weights of all samples.
     """
 
     indptr: np.ndarray
@@ -62,6 +62,7 @@ class Iterates:
 
     @property
     def arrays(self) -> tuple[np.ndarray, ...]:
+        """The lists, in the order in which the kernel takes them."""
         return self.indptr, self.classes, self.values, self.sums
 
     def without_average(self) -> "Iterates":
@@ -82,7 +83,7 @@ class Iterates:
         return replace(self, classes=places.astype(np.int32)[self.classes])
 
     def in_columns(self, before: np.ndarray, now: np.ndarray) -> "Iterates":
-        """Return a record of the columns `now`, among which are those that this is of, `before`."""
+        """Return a record of the columns `now`, which contain those of this record, `before`."""
         lengths, grown = np.diff(self.indptr), np.zeros(len(now) + 1, dtype=np.int64)
         grown[np.searchsorted(now, before)], grown[-1] = lengths[:-1], lengths[-1]
         return replace(self, indptr=np.append(np.int64(0), np.cumsum(grown)))
@@ -123,7 +124,7 @@ class GrowingWeights:
     averaged : bool
         Whether the sum of the iterates is kept.
     start : Iterates, default=None
-        What :meth:`save` returned, to go on from.
+        Result of :meth:`save`, to go on from.
     dense : bool, default=False
         Whether samples have all features.
     """
@@ -151,6 +152,7 @@ class GrowingWeights:
                 self.state[1] = self.n_iterates = 0
 
     def save(self) -> Iterates:
+        """Return the last iterate and the sum of all, to go on from or to predict with."""
         scale, sum_of_scales, square = map(float, self.state)
         indptr, classes, values, sums = self.lists.dump()
         return Iterates(
@@ -159,6 +161,7 @@ class GrowingWeights:
 
     @property
     def shape(self) -> tuple[int, int]:
+        """Numbers of classes and of features, without that of the intercepts."""
         return self.lists.n_classes, self.lists.n_features - 1
 
     def shrink(self, factor: float) -> None:
@@ -220,6 +223,7 @@ class GrowingWeights:
         return self._csr(indptr, classes, values)
 
     def _csr(self, indptr: np.ndarray, classes: np.ndarray, data: np.ndarray) -> sparse.csr_array:
+        """Return entries that lie feature by feature as CSR, class by class."""
         shape = self.lists.n_classes, self.lists.n_features
         csr = sparse.csc_array((data, classes, narrow_pointers(indptr)), shape=shape).tocsr()
         csr.sort_indices()

@@ -1,4 +1,4 @@
-"""What a MemoirSVC knows of the samples of all its calls, and the iterates that it goes on from."""
+"""The state of a MemoirSVC between calls: sums over all samples so far, and the last iterates."""
 
 from dataclasses import dataclass, replace
 
@@ -60,6 +60,7 @@ class MemoirState:
 
     @property
     def mean_square(self) -> float:
+        """Weighted mean of ||x||^2 over all visits; 1 where it would be 0."""
         return self.squares / self.seen.weight_of_visits or 1.0
 
     def begun_anew(self) -> "MemoirState":
@@ -102,7 +103,7 @@ class MemoirState:
         return typical_length(squares)
 
     def after(self, iterates: Iterates, n_visits: int) -> "MemoirState":
-        """Return the state after passes with so many visits that led to these iterates."""
+        """Return the state after passes of `n_visits` visits that led to these iterates."""
         return replace(self, saved=iterates, n_visited=self.n_visited + n_visits)
 
     def placed(self, places: np.ndarray, n_classes: int) -> "MemoirState":

@@ -75,7 +75,7 @@ class MemoirOutcome:
     n_scored : float
         Mean number of classes scored for a sample.
     search : {"exact", "hnsw", "lsh"}
-        What ran.
+        The search that ran.
     recall : float
     """
 
@@ -274,6 +274,7 @@ class MemoirSteps:
     def visit(
         self, samples: np.ndarray, rate: float, violators: np.ndarray, continued: bool, t: float
     ) -> float:
+        """Take the steps of some samples of batch t, and return the sum of their losses."""
         weights = self.weights
         loss, n_scored, bad = kernel.run_batch(
             self.samples,

@@ -66,7 +66,7 @@ class IndexedClasses:
     """The classes that an index of the weights retrieves.
 
     The index holds V of the weights W = scale V, whose products have the same order. Classes that
-    have moved since it was last refreshed are candidates beside those retrieved; all are scored
+    have moved since it was last refreshed are candidates too, with those retrieved; all are scored
     with the weights of the moment. X has the constant feature as its last column; `seed` chooses
     the samples by which the index measures its recall.
     """
@@ -100,6 +100,7 @@ class IndexedClasses:
         return self.name if self.built and self.index.mode_ != "exact" else "exact"
 
     def candidates(self, samples: np.ndarray) -> np.ndarray:
+        """Return classes to look in for each sample, -1 for none; no column stands for all."""
         self.refresh()
         self.shared = np.flatnonzero(self.moved).astype(np.int32)
         if not self.built or self.index.mode_ == "exact":
@@ -126,6 +127,7 @@ class IndexedClasses:
         self.moved[:] = False
 
     def changed(self, *classes: np.ndarray) -> None:
+        """Note that these classes may have moved."""
         for some in classes:
             self.moved[some] = True
 
@@ -164,6 +166,7 @@ class LaggingIndex(IndexedClasses):
         return self.name
 
     def candidates(self, samples: np.ndarray) -> np.ndarray:
+        """Return candidates by the index, and by products with the classes that have moved."""
         self.refresh()
         moved = np.flatnonzero(self.moved).astype(np.int32)
         self.spent += float(len(samples)) * len(moved) * self.class_cost
@@ -199,7 +202,7 @@ class LaggingIndex(IndexedClasses):
         return np.stack(best, axis=1) if best else np.empty((len(samples), 0), dtype=np.int32)
 
     def refresh(self) -> None:
-        """Build the index anew when that is paid for; one that fails is tried again at twice that.
+        """Rebuild the index when that is paid for; one that fails costs twice as much next time.
 
         Until then all classes are compared by products.
         """
@@ -264,7 +267,7 @@ def make_search(
         index = SimpleLSHIndex(n_bits=settings.n_bits, **options)
     if rows.dense:
         weights.lists.keep_rows()
-        if search == "hnsw":  # codes cost next to nothing to make anew
+        if search == "hnsw":  # codes cost next to nothing to make again
             return LaggingIndex(index, X, y, weights, seed, search)
     return IndexedClasses(index, X, weights, seed, search)
 
@@ -284,7 +287,7 @@ ADDED, ADDED_FAR, STEP = 5, 11, 2_000_000
 CLEARLY = 1.5  # what misses classes has to cost so much less
 BEAM, NEIGHBOURS, BUILD_BEAM = 64, 32, 100  # of an HNSW graph: vectors compared for each visited
 # With no more classes than these exact search costs less whatever else: a graph compares a sample
-# with this many vectors; beside the ten candidates of a code come those that moved, a tenth of all
+# with this many vectors; to the ten candidates of a code come those that moved, a tenth of all
 # and what the samples searched together have moved since.
 FEWEST_CLASSES = {
     "hnsw": BEAM * NEIGHBOURS,

@@ -211,7 +211,8 @@ class ApproximateIndex(BaseIndex):
         self._n_updated += len(ids)
         self._changed[ids] = True
         if self.mode_ == "exact":
-            # What failed is tried again when the rows have become others, less and less often.
+            # The structure that failed is tried again when all rows have been replaced on average,
+            # and after each failure twice as late.
             if self._n_updated > self._patience * self.n_rows_:
                 self._patience *= 2
                 self._rebuild()
@@ -225,10 +226,10 @@ class ApproximateIndex(BaseIndex):
         self._found.structure.replace(ids, self._found.reduction.rows(vectors))
 
     def _rebuild(self) -> None:
-        """Build anew on the reduction in use; on another if that no longer serves."""
+        """Rebuild on the reduction in use; on another if that no longer serves."""
         self.n_rebuilds_ += 1
         before = self.mode_
-        self._give_up()  # the old structure need not lie beside the new one
+        self._give_up()  # the old structure need not stay while the new one is built
         modes = self._allowed_modes()
         with single_threaded_blas():
             # The reduction in use first: trying all of them costs as many builds.
@@ -238,6 +239,7 @@ class ApproximateIndex(BaseIndex):
                 self._construct(tuple(mode for mode in modes if mode != before))
 
     def _allowed_modes(self) -> tuple[str, ...]:
+        """Return the reductions to choose from."""
         return self._modes if self.reduction == "auto" else (self.reduction,)
 
     # ---------------------------------------------------------------------------------- answers
@@ -267,9 +269,11 @@ class ApproximateIndex(BaseIndex):
         return np.concatenate([np.empty((0, n), dtype=np.int32), *parts])
 
     def _find(self, Q: Matrix, n: int) -> np.ndarray:
+        """Return n candidates of each query by the structure in use."""
         return self._search(Q, self._vectors(), self._found, n)
 
     def _search(self, Q: Matrix, vectors: RowStore, trial: Trial, n: int) -> np.ndarray:
+        """Return n candidates of each query by the structure of a trial."""
         plain = self._to_vectors(Q)
         queries = Queries(trial.reduction.queries(plain), plain, vectors)
         return trial.structure.search(queries, n, trial.effort, self._n_threads())
@@ -277,6 +281,7 @@ class ApproximateIndex(BaseIndex):
     # ---------------------------------------------------------------------------------- details
 
     def _all_rows(self) -> Matrix:
+        """Return a copy of the current rows."""
         return self._store.take(np.arange(self._store.shape[0]))
 
     def _to_vectors(self, matrix: Matrix) -> np.ndarray:
@@ -289,6 +294,7 @@ class ApproximateIndex(BaseIndex):
         return n_features if self._sketch is None else self.n_components
 
     def _vectors(self) -> RowStore:
+        """Return the dense vectors of the rows: sketches, or the rows themselves."""
         return self._store if self._sketched is None else self._sketched
 
 

@@ -46,9 +46,9 @@ class BaseIndex(BaseEstimator):
             Finite numbers. Kept as float32: read-only arrays of that type where they are until a
             row is replaced, others as a copy.
         queries : array-like or sparse matrix, shape (n, n_features), default=None
-            A sample of the vectors that will be asked; of more than 256, 256 are drawn, and only
-            those looked at and kept. Without it, rows and Gaussian vectors are both tried and the
-            lower recall counts.
+            A sample of the queries to come; of more than 256, 256 are drawn, and only these are
+            looked at and kept. Without it, rows and Gaussian vectors are both tried and the lower
+            recall counts.
 
         Returns
         -------
@@ -82,6 +82,7 @@ class BaseIndex(BaseEstimator):
         return now
 
     def _build_new(self, rows: MatrixLike, queries: MatrixLike | None) -> None:
+        """Check the parameters and arrays, and build an index that has no state yet."""
         self._check_parameters()
         require_rows(np.shape(rows), None if sparse.issparse(rows) else 4 * np.size(rows))
         checked = check_vectors(rows, "rows")
@@ -157,7 +158,7 @@ class BaseIndex(BaseEstimator):
         """Give some rows new values; not to be called while other threads ask or update.
 
         Later queries score with them. The structure follows at once where that is cheap, and is
-        built anew, and its recall measured again, when ``rebuild_share`` of the rows have changed.
+        rebuilt, and its recall measured again, when ``rebuild_share`` of the rows have changed.
 
         Parameters
         ----------
@@ -203,14 +204,17 @@ class BaseIndex(BaseEstimator):
         """Answer exactly from now on: the structure does not fit the rows of the store."""
 
     def _query(self, Q: Matrix, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return ids and scores of the k best rows of queries that are checked."""
         return self._exact.topk(Q, k, self._n_threads())
 
     def _candidates(self, Q: Matrix, n: int) -> np.ndarray:
+        """Return n candidates of queries that are checked."""
         return self._exact.topk(Q, n, self._n_threads())[0]
 
     # ------------------------------------------------------------------------------------ details
 
     def _check_parameters(self) -> None:
+        """Raise ValueError unless all parameters are in their ranges."""
         check_parameters(self)
 
     def _warn_once(self) -> None:
@@ -220,14 +224,17 @@ class BaseIndex(BaseEstimator):
             warnings.warn(self._warning, RuntimeWarning, stacklevel=3)
 
     def _n_threads(self) -> int:
+        """Return the number of threads that n_jobs means now."""
         # Counting the cores of the machine takes longer than a query of a graph.
         return 1 if joblib.effective_n_jobs(self.n_jobs) == 1 else effective_threads(self.n_jobs)
 
     def _check_built(self) -> None:
+        """Raise ValueError if there are no rows yet."""
         if not hasattr(self, "_store"):
             raise ValueError(f"this {type(self).__name__} has no rows yet: call build first")
 
     def _check_query(self, Q: MatrixLike, k: int, name: str) -> tuple[Matrix, int]:
+        """Return queries as float32 and k, called `name` in errors, as an int."""
         self._check_built()
         # True is an Integral, but nobody means 1 by it.
         if isinstance(k, bool) or not isinstance(k, Integral) or not 1 <= k <= self.n_rows_:

@@ -26,7 +26,7 @@ BLAS_WORK = 20_000_000
 MARGIN = 8
 # Sparse queries with a smaller share of non-zeros read dense rows feature by feature.
 SPARSE_SHARE = 0.125
-# Changed rows are scored one by one; beyond this share (and this number) lists are built anew.
+# Changed rows are scored one by one; beyond this share (and this number) lists are rebuilt.
 CHANGED_SHARE, CHANGED_FEW = 0.01, 64
 
 
@@ -84,7 +84,7 @@ class ExactSearch:
         self.__init__(state["_store"])
 
     def release(self) -> None:
-        """Forget the lists; the next search builds them anew."""
+        """Forget the lists; the next search rebuilds them."""
         self._lists = None
         self._changed = np.empty(0, dtype=np.int64)
 
@@ -108,6 +108,7 @@ class ExactSearch:
         return found
 
     def _topk(self, queries: Matrix, k: int, n_threads: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k best rows by matrix products or by lists."""
         n_rows = self._store.shape[0]
         wanted = min(k + MARGIN, n_rows)
         if not self._uses_lists(queries):
@@ -123,6 +124,7 @@ class ExactSearch:
         return self._from_lists(queries, k, wanted, n_threads)
 
     def _uses_lists(self, queries: Matrix) -> bool:
+        """Return whether these queries read lists, of features or of sparse rows."""
         if not self._store.dense:
             return True
         if not sparse.issparse(queries):
@@ -132,7 +134,8 @@ class ExactSearch:
     def _from_lists(
         self, queries: Matrix, k: int, wanted: int, n_threads: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        # Threads that ask at once build the lists once. What is taken here stays valid, since
+        """Return the k best rows by lists of unchanged rows, and all changed ones."""
+        # Threads that need them at once build the lists once. What is taken here stays valid, since
         # `mark` puts others in its place and changes nothing in it.
         with self._lock.held:
             if self._lists is None:
@@ -152,6 +155,7 @@ class ExactSearch:
         return answers.ids, answers.scores
 
     def _build(self) -> InvertedIndex:
+        """Build the lists of the current rows."""
         store = self._store
         if store.dense:
             size = store.data.nbytes

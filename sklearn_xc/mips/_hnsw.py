@@ -17,8 +17,8 @@ ADDED = 10_000  # rows added at once: between two of them Python can take an int
 ASKED = 256  # queries that fail together
 FIRST_EF = 32
 SKETCHED_EF = 64  # scores of sketches are less sure: it takes more of them
-# Ranges of the norm, of this many rows at least. Their beams together are so many times as wide as
-# what is retrieved: how the best are spread over the ranges differs between queries.
+# Ranges of the norm, of this many rows at least. Their beams together are SPARE times as wide as
+# the number of rows retrieved: how the best are spread over ranges differs between queries.
 N_RANGES, ROWS_OF_A_RANGE, SPARE = 16, 64, 2
 
 
@@ -114,7 +114,7 @@ class RangedGraphs:
         wide = -(-SPARE * max(n, effort) // max(1, len(self._graphs)))
         names, scores = [], []
         for ids, graph in zip(self._ranges, self._graphs, strict=True):
-            # Of a graph that is asked for half of its rows, some may be out of reach.
+            # A search for half of the rows of a graph may not reach all of them.
             all_of_them = 2 * wide >= len(ids) == graph.n_rows
             places, distances = (
                 graph.all(reduced) if all_of_them else graph.nearest(reduced, wide, n_threads)
@@ -174,7 +174,7 @@ class HNSWIndex(ApproximateIndex):
         Sparse rows with more features than that are searched by sketches of this length (see
         :class:`LinearSketch`).
     rebuild_share : float, default=0.1
-        The graph is built anew when a larger share of the rows has changed: replacing nodes one
+        The graph is rebuilt when a larger share of the rows has changed: replacing nodes one
         by one costs six times a rebuild and more.
     min_recall : float, default=0.9
         With a lower recall@10 on a sample of queries the index warns once and answers exactly.
@@ -278,7 +278,9 @@ class HNSWIndex(ApproximateIndex):
         return n_rows * (2 * 4 * width + 8 * self.M + 20)
 
     def _query_cost(self, n_rows: int, width: int, effort: int) -> float:
+        """Count a query as `_cost` does; `MemoirSVC` chooses its search by this."""
         return cost.graph(n_rows, width, self.M, effort)
 
     def _build_cost(self, n_rows: int, width: int) -> float:
+        """Count the building of the graph as `_cost` does."""
         return cost.graph_build(n_rows, width, self.M, self.ef_construction)

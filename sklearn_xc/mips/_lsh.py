@@ -56,6 +56,7 @@ def encode(vectors: np.ndarray, projection: np.ndarray) -> np.ndarray:
 
 
 def code_block(block: range, rows: np.ndarray, projection: np.ndarray) -> np.ndarray:
+    """Return the codes of a block of rows."""
     return encode(rows[block.start : block.stop], projection)
 
 
@@ -69,9 +70,9 @@ class SimpleLSHIndex(ApproximateIndex):
     the codes of rows with a norm far below the largest say little, and long codes and many
     candidates have to make up for it.
 
-    Memory: n_bits / 8 bytes a row for the codes beside the rows as in ExactIndex, 2 a row and
-    thread for distances; sketches of sparse rows 4 n_components. While codes are made the reduced
-    rows exist once more.
+    Memory: the rows as in ExactIndex, n_bits / 8 bytes a row for the codes, 2 a row and thread for
+    distances; sketches of sparse rows 4 n_components. While codes are made the reduced rows exist
+    once more.
 
     Parameters
     ----------
@@ -87,7 +88,7 @@ class SimpleLSHIndex(ApproximateIndex):
         :class:`LinearSketch`).
     rebuild_share : float, default=0.5
         Replaced rows get new codes at once; when a larger share of them has changed, the norm
-        bound and the number of candidates are found anew.
+        bound and the number of candidates are chosen again.
     min_recall : float, default=0.9
         With a lower recall@10 on a sample of queries the index warns once and answers exactly.
     n_jobs : int or None, default=None
@@ -176,4 +177,5 @@ class SimpleLSHIndex(ApproximateIndex):
         return n_rows * (4 * width + self.n_bits // 8)
 
     def _build_cost(self, n_rows: int, width: int) -> float:
+        """Count the making of the codes as `_cost` does."""
         return cost.codes_build(n_rows, width, self.n_bits)

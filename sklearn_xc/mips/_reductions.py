@@ -40,10 +40,12 @@ class Reduction(NamedTuple):
 
     @property
     def extended(self) -> bool:
+        """Whether rows get one more coordinate."""
         return self.mode.startswith("xbox")
 
     @property
     def n_extra(self) -> int:
+        """Number of coordinates that are added."""
         return int(self.extended)
 
     def rows(self, vectors: np.ndarray) -> np.ndarray:

@@ -11,8 +11,8 @@ from ..utils._matrix import as_rows, checked_csr, normalise
 from ..utils._memory_limit import require_memory
 from ..utils._typing import Matrix, MatrixLike
 
-# Entries that the arrays of sparse rows hold when they are laid out anew, beside those
-# they hold: then replacing rows by longer ones costs the new entries only, on average.
+# Size of the arrays of sparse rows when they are laid out again, in entries that they have to hold:
+# then replacing rows by longer ones costs the new entries only, on average.
 SLACK = 1.5
 NOBODY = np.iinfo(np.int32).max  # the id in a place of a heap that was never filled
 
@@ -54,7 +54,7 @@ def check_vectors(vectors: MatrixLike, name: str, n_features: int | None = None)
 
 
 def require_rows(shape: tuple[int, ...], size: int | None) -> None:
-    """Refuse rows that take too many bytes; `size` None where that is not known yet."""
+    """Refuse rows that take too many bytes; `size` is None before these can be counted."""
     if size is not None:
         require_memory(size, f"rows of shape {shape}", "index fewer rows, or sparse ones")
 
@@ -93,7 +93,7 @@ class RowStore:
     """Rows that can be replaced one by one, dense or sparse.
 
     Sparse rows lie anywhere in two arrays of entries; one that grows moves to their end, and when
-    that is reached all are laid out anew. The arrays never exceed `SLACK` times what they held
+    that is reached all are laid out again. The arrays never exceed `SLACK` times what they held
     when they were laid out, so that memory does not grow with the number of updates.
 
     Parameters
@@ -147,6 +147,7 @@ class RowStore:
 
     @property
     def nbytes(self) -> int:
+        """Bytes of all arrays."""
         arrays = (self.data, self.indices, self.starts, self.lengths)
         return sum(array.nbytes for array in arrays) + (0 if self.dense else self._room.nbytes)
 

@@ -45,6 +45,7 @@ class CentroidLists:
         self.centroids = self._directions * scale[:, None]
 
     def _group(self) -> None:
+        """Sort the rows by cluster."""
         n = len(self._assigned)
         shape = n, len(self._directions)
         pattern = sparse.csr_array(
@@ -82,6 +83,7 @@ class CentroidLists:
         return np.argpartition(-scores, n_probes - 1, axis=1)[:, :n_probes]
 
     def _search_few(self, queries: Queries, n: int, n_probes: int, n_threads: int) -> np.ndarray:
+        """Return candidates of few queries, each of which reads its own lists."""
         top = Heaps(len(queries.reduced), n)
         probes = np.ascontiguousarray(self.probes(queries.reduced, n_probes), dtype=np.int64)
         kernel.search_lists(
@@ -135,6 +137,7 @@ def assign(rows: np.ndarray, directions: np.ndarray, n_threads: int) -> np.ndarr
 
 
 def assign_block(block: range, rows: np.ndarray, directions: np.ndarray) -> np.ndarray:
+    """Return the direction of largest inner product with each row of a block."""
     scores = product(rows[block.start : block.stop], directions)
     return scores.argmax(axis=1).astype(np.int32)
 
@@ -201,8 +204,8 @@ class SphericalIndex(ApproximateIndex):
     (with one extra coordinate instead of its several, which make them only nearly so); with "ip"
     clusters of long rows are preferred instead.
 
-    Memory: 8 (d + 1) bytes a cluster and 8 a row, beside the rows as in ExactIndex; sketches of
-    sparse rows 4 n_components. While the clusters are trained the reduced rows exist once more.
+    Memory: the rows as in ExactIndex, 8 (d + 1) bytes a cluster and 8 a row; sketches of sparse
+    rows 4 n_components. While the clusters are trained the reduced rows exist once more.
 
     Parameters
     ----------
@@ -218,7 +221,7 @@ class SphericalIndex(ApproximateIndex):
         (see :class:`LinearSketch`); 32 candidates for each list read are then scored exactly.
     rebuild_share : float, default=0.5
         Replaced rows move to other lists at once; when a larger share of them has changed, the
-        clusters are trained anew.
+        clusters are trained again.
     min_recall : float, default=0.9
         With a lower recall@10 on a sample of queries the index warns once and answers exactly.
     n_jobs : int or None, default=None
@@ -288,6 +291,7 @@ class SphericalIndex(ApproximateIndex):
         self.random_state = random_state
 
     def _clusters_for(self, n_rows: int) -> int:
+        """Return the number of clusters for this many rows."""
         if self.n_clusters is None:
             return max(1, round(n_rows**0.5))
         return min(n_rows, self.n_clusters)

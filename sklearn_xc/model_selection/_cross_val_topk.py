@@ -76,8 +76,8 @@ def cross_val_topk(
 ) -> TopkPredictions:
     """Return the k best labels of every sample, predicted by a model that has not seen the sample.
 
-    What :func:`sklearn.model_selection.cross_val_predict` is for arrays of shape (n, K), without
-    ever building one. Calibration and thresholds are fitted on its result.
+    It does for k labels what :func:`sklearn.model_selection.cross_val_predict` does for all K, and
+    never builds an array of shape (n, K). Calibration and thresholds are fitted on its result.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def cross_val_topk(
     params : dict, default=None
         Arguments of the estimator's ``fit``, such as ``{"sample_weight": w}``; those with one
         entry a sample are split with X. With scikit-learn's metadata routing enabled they go to who
-        asked for them, the splitter included.
+        requests them, the splitter included.
     scores : {"decision", "proba"}, default="decision"
         As of :func:`sklearn_xc.predict_topk`.
     groups : array-like of shape (n_samples,), default=None
@@ -232,6 +232,7 @@ def _predict_fold(
     scores: str,
     inner_fit: InnerFit | None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return codes and scores of a fold's test samples, and the classes of the codes."""
     fit_with(estimator, X, y, train, params, inner_fit)
     found = getattr(estimator, "classes_", None)
     k = k if found is None else min(k, len(found))

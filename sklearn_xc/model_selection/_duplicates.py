@@ -26,7 +26,7 @@ def warn_of_duplicates(X: Any, train: np.ndarray, test: np.ndarray, stacklevel: 
     if n_known >= LEAST_SHARE * len(test):
         warnings.warn(
             f"{n_known} of {len(test)} test samples ({n_known / len(test):.0%}) equal a training "
-            "sample: a score on them tells what is known by heart. Drop duplicates before the "
+            "sample: a score on them tells how well a model remembers. Drop duplicates before the "
             "split, such as with pandas.DataFrame.drop_duplicates",
             UserWarning,
             stacklevel=stacklevel,

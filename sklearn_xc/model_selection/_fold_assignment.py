@@ -70,6 +70,7 @@ class FoldProblem(NamedTuple):
 
     @property
     def by_label(self) -> tuple[np.ndarray, np.ndarray]:
+        """The samples of each label, as the kernels take them."""
         return self.label_indptr, self.label_rows
 
 
@@ -197,8 +198,8 @@ def keep_labels(
         return
     n_out = _take_out(problem, part, counts, pin)
     warnings.warn(
-        f"{n_out} samples are not tested, beside those that hold the only positive of a label: "
-        "no way was found to test them and keep every label in every training part",
+        f"{n_out} samples are not tested, in addition to those that hold the only positive of a "
+        "label: no way was found to test them and keep every label in every training part",
         UserWarning,
         stacklevel=4,
     )
@@ -243,10 +244,12 @@ class _TakingOut:
         return self.needed & (closed.max(axis=1) == self.problem.frequency)
 
     def labels_of(self, row: int) -> np.ndarray:
+        """Return the labels of a sample."""
         start, stop = self.problem.indptr[row : row + 2]
         return self.problem.indices[start:stop]
 
     def rows_of(self, label: int) -> np.ndarray:
+        """Return the samples of a label."""
         start, stop = self.problem.label_indptr[label : label + 2]
         return self.problem.label_rows[start:stop]
 

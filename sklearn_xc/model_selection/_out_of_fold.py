@@ -72,6 +72,7 @@ class Labels:
     truth: sparse.csr_array | None
 
     def _check_record(self) -> None:
+        """Raise ValueError unless the true labels fit the classes."""
         n_classes = len(self.classes)
         if self.truth is not None and self.truth.shape[1] != n_classes + 1:
             raise ValueError(f"true labels of shape {self.truth.shape} for {n_classes} classes")
@@ -193,7 +194,7 @@ def held_out_topk(
     response : {"decision", "proba"}, default="decision"
         Which scores.
     next_fit : callable or None, default=None
-        ``next_fit("fold")`` is what tells callbacks of the fit of a fold.
+        ``next_fit("fold")`` reports the fit of a fold to callbacks.
 
     Returns
     -------

@@ -133,6 +133,7 @@ def named_classes(
 
 
 def _length(value: Any) -> int | None:
+    """Return the number of entries of an array, table or sequence; None of others."""
     if sparse.issparse(value) or hasattr(value, "shape"):
         return value.shape[0] if value.ndim else None
     return len(value) if isinstance(value, (list, tuple)) else None
@@ -146,7 +147,7 @@ def fit_with(
     params: dict[str, Any],
     inner_fit: InnerFit | None = None,
 ) -> Any:
-    """Fit on some samples of X, y and params; `inner_fit` (an `InnerFit`) tells callbacks of it."""
+    """Fit on some samples of X, y and params; `inner_fit` reports it to callbacks."""
     params = part_of(params, n_rows(X), train)
     X, y = take(X, train), take(y, train)
     given = (X,) if y is None else (X, y)

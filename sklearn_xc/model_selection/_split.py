@@ -143,7 +143,7 @@ class RareLabelKFold(_LabelKFold):
     in its hand, a sample takes the fold that has fewest positives of its labels so far. Samples
     that would leave a label out of training are then exchanged for others.
 
-    What holds, for any 1-D y and any indicator, dense or sparse:
+    For any 1-D y and any indicator, dense or sparse,
 
     * every label with two positives or more has at least one in every training part;
     * a sample that holds the only positive of a label is never tested, so that every label is in
@@ -219,15 +219,15 @@ class IterativeStratifiedKFold(_LabelKFold):
     one at random. Beyond the paper, a fold that has its samples takes no more, a fold does not take
     the last sample of a label of which it has all others, and a single positive may be pinned.
 
-    What :class:`RareLabelKFold` guarantees holds here too, but for its last point: the positives
-    of a label differ between folds by as little as the method reaches, most often by at most one.
+    The guarantees of :class:`RareLabelKFold` hold here too, but for the last one: the positives of
+    a label differ between folds by as little as the method reaches, most often by at most one.
 
     Parameters
     ----------
     n_splits : int, default=5
         At least 2.
     shuffle : bool, default=False
-        Whether to shuffle the samples before, and to draw anew among folds that lack the same.
+        Whether to shuffle the samples before, and to draw at random among folds that lack the same.
         Without it, the folds depend on the order of the samples alone.
     random_state : int, RandomState instance or None, default=None
         For the shuffle; refused without it.
@@ -293,8 +293,8 @@ def train_test_split(
     *arrays : sequence of array-likes, sparse matrices, DataFrames or lists
         At least one, of the same length; the last is y, unless `stratify` is given.
     test_size : float or int, default=None
-        Share or number of samples to test; a share is rounded up. What `train_size` leaves, or
-        0.25.
+        Share or number of samples to test; a share is rounded up. By default the part that
+        `train_size` leaves, or 0.25.
     train_size : float or int, default=None
         Share or number of samples to train on; a share is rounded down. The two parts together have
         all samples: with both sizes given, they must add up.
@@ -326,10 +326,10 @@ def train_test_split(
     Warns
     -----
     UserWarning
-        If fewer samples are tested than asked for, or (``pin_singletons=False``) labels missing
+        If fewer samples are tested than requested, or (``pin_singletons=False``) labels missing
         from the training part, since no way was found to have both; if a tenth of the test samples
-        of the first array, or more, equal a training sample, since a score then tells what is known
-        by heart.
+        of the first array, or more, equal a training sample, since a score then tells how well a
+        model remembers.
 
     Examples
     --------
@@ -409,12 +409,14 @@ def _n_test(n_rows: int, test_size: float | None, train_size: float | None) -> i
 
 
 def _check_switches(**switches: Any) -> None:
+    """Raise ValueError unless these are True or False."""
     for name, value in switches.items():
         if not isinstance(value, (bool, np.bool_)):
             raise ValueError(f"{name} must be True or False, got {value!r}")
 
 
 def _check_random_state(shuffle: bool, random_state: RandomState) -> None:
+    """Raise ValueError for a random_state that nothing draws from."""
     if not shuffle and random_state is not None:
         raise ValueError(
             "random_state has no effect without shuffle=True; leave it at None, or shuffle"

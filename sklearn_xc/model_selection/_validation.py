@@ -62,9 +62,9 @@ def cross_validate(
     params : dict, default=None
         Arguments of the estimator's ``fit``, such as ``{"sample_weight": w}``; those with one
         entry a sample are split with X. With scikit-learn's metadata routing enabled they go to who
-        asked for them: estimator, scorers and splitter.
+        requests them: estimator, scorers and splitter.
     return_train_score, return_estimator, return_indices : bool, default=False
-        What to return beside the test scores.
+        What to return in addition to the test scores.
     error_score : "raise" or float, default=nan
         The score of a fit or a metric that fails, with a warning; "raise" lets the error out.
 
@@ -73,7 +73,7 @@ def cross_validate(
     results : dict of arrays of shape (n_splits,)
         ``fit_time`` and ``score_time`` in seconds; ``test_score``, or ``test_<name>`` for each of
         several metrics; ``train_score`` or ``train_<name>``, ``estimator`` (a list) and
-        ``indices`` (a dict of lists, ``train`` and ``test``) where asked for.
+        ``indices`` (a dict of lists, ``train`` and ``test``) if requested.
 
     Raises
     ------
@@ -232,6 +232,7 @@ def _fit_and_score(
     return_train_score: bool,
     error_score: float | str,
 ) -> dict[str, Any]:
+    """Fit on a split and return scores, times and the traceback of a fit that failed."""
     result = {"error": None, "test": None, "train": None, "score_time": 0.0}
     start = time.perf_counter()
     try:
@@ -286,6 +287,7 @@ def _score(
 
 
 def _number(name: str, score: Any) -> float:
+    """Return a score as a float."""
     # A score may be an array without dimensions.
     score = score.item() if hasattr(score, "item") else score
     if not isinstance(score, Real):
@@ -294,6 +296,7 @@ def _number(name: str, score: Any) -> float:
 
 
 def _tell_failures(errors: list[str | None], error_score: float | str) -> None:
+    """Warn of fits that failed, or raise ValueError if all have."""
     failed = [error for error in errors if error is not None]
     if not failed:
         return

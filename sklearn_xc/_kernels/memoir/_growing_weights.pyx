@@ -37,7 +37,7 @@ cdef extern from *:
 
 cdef enum:
     LEAST_CAPACITY = 4
-    # One class in this many: a list of 12 bytes an entry beside arrays of 8 a class.
+    # One class in this many: a list has 12 bytes an entry, and arrays have 8 a class.
     FULL_PART = 3
 
 

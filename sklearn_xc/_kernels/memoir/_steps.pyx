@@ -62,8 +62,8 @@ cdef class Samples:
     bias : float
         Value of the feature of the intercepts, the last of the lists; 0 for none.
     mean_weight : float, default=1
-        Of all samples: an iterate counts in the average what the sample that finds it weighs
-        beside it.
+        Of all samples: the unit of an iterate's weight in the average, which is that of the sample
+        that finds it.
     """
 
     cdef Rows rows
