@@ -97,8 +97,8 @@ class Calibration:
             probabilities, rest = self.transform(scores, self.n_classes)
             return _inside(probabilities), _inside(rest)
         if isinstance(self.transform, Temperature):
-            found = self.transform(scores, n_others > 0)
-            probabilities, rest = found[:, :-1], found[:, -1] / np.maximum(n_others, 1)
+            shares = self.transform(scores, n_others > 0)
+            probabilities, rest = shares[:, :-1], shares[:, -1] / np.maximum(n_others, 1)
         else:
             probabilities = self.transform(scores)
             rest = np.full(len(scores), self.rest_probability)

@@ -206,10 +206,10 @@ def topk_probabilities(
 
 def _looked_up(left: np.ndarray, best: np.ndarray, p: np.ndarray, rest: np.ndarray) -> np.ndarray:
     """Return probabilities of other classes: those of the best, where they are among them."""
-    found = np.repeat(rest[:, None], left.shape[1], axis=1)
+    result = np.repeat(rest[:, None], left.shape[1], axis=1)
     for place in range(best.shape[1]):
-        found = np.where(left == best[:, [place]], p[:, [place]], found)
-    return found
+        result = np.where(left == best[:, [place]], p[:, [place]], result)
+    return result
 
 
 def all_probabilities(calibration: Calibration, topk: BestOf, n_rows: int) -> np.ndarray:

@@ -78,8 +78,8 @@ class TopLabel:
         share = np.maximum(np.column_stack([share, rest]), np.finfo(np.float64).tiny)
         count = np.ones(share.shape)
         count[:, -1] = n_classes - scores.shape[1]
-        found = _below(best, share, count)
-        return np.column_stack([best, found[:, :-1]]), found[:, -1]
+        probabilities = _below(best, share, count)
+        return np.column_stack([best, probabilities[:, :-1]]), probabilities[:, -1]
 
 
 def _leads(scores: np.ndarray, largest: float) -> np.ndarray:
@@ -103,10 +103,10 @@ def _below(best: np.ndarray, share: np.ndarray, count: np.ndarray) -> np.ndarray
         left = 1 - best - (at_most * count).sum(axis=1, where=full)
         total = (share * count).sum(axis=1, where=~full)
         scale = np.maximum(left, 0) / np.where(total > 0, total, 1)
-        found = np.where(full, at_most, scale[:, None] * share)
-        over = ~full & (count > 0) & (found > at_most * (1 + 1e-15))
+        p = np.where(full, at_most, scale[:, None] * share)
+        over = ~full & (count > 0) & (p > at_most * (1 + 1e-15))
         if not over.any():
-            return np.minimum(found, at_most)
+            return np.minimum(p, at_most)
         full |= over
 
 
@@ -162,7 +162,7 @@ def _fit_others(held_out: HeldOut, n_classes: int) -> Temperature:
         n_rest = n_classes - held_out.scores.shape[1]
         return Temperature(0.0, float(np.log(max(n_rest, 1))))
     rest = held_out._replace(scores=scores, hits=hits, weight=held_out.weight[missed])
-    found = fit_temperature(rest, n_classes - 1)
+    fitted = fit_temperature(rest, n_classes - 1)
     # All classes were candidates here: exp(-700) is small, and above zero for those to come that
     # are none.
-    return found if np.isfinite(found.other) else Temperature(found.inverse, -700.0)
+    return fitted if np.isfinite(fitted.other) else Temperature(fitted.inverse, -700.0)

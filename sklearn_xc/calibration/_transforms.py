@@ -153,7 +153,7 @@ def minimise(
     bounds: list[tuple[float | None, float | None]],
 ) -> Iterator[float]:
     """Minimise a smooth function of few parameters, which returns its gradient too."""
-    found = minimize(
+    result = minimize(
         loss,
         start,
         jac=True,
@@ -161,4 +161,4 @@ def minimise(
         method="L-BFGS-B",
         options={"ftol": 1e-15, "gtol": 1e-10, "maxiter": 1000},
     )
-    return map(float, found.x)
+    return map(float, result.x)

@@ -207,9 +207,9 @@ def _pairs(
     wrong = counted & ~ranking.hits & (ranking.columns >= 0)
     # Pairs of a sample and a label as single numbers, to look up true ones among the hits.
     rows, ranks = np.nonzero(counted & ranking.hits)
-    found = rows * (n_classes + 1) + ranking.columns[rows, ranks]
+    hit_pairs = rows * (n_classes + 1) + ranking.columns[rows, ranks]
     row_of = np.repeat(np.arange(truth.shape[0]), ranking.n_true)
-    is_missed = ~np.isin(row_of * (n_classes + 1) + truth.indices, found)
+    is_missed = ~np.isin(row_of * (n_classes + 1) + truth.indices, hit_pairs)
     # Without a wrong suggestion there is nothing in the place of a missed label.
     is_missed &= wrong.any(axis=1)[row_of]
     missed_rows, missed = row_of[is_missed], truth.indices[is_missed]

@@ -89,14 +89,14 @@ class ContributionsDisplay(DrawsOnAxes):
             If X has more than one sample.
         """
         labels = None if label is None else [label]
-        found = explain(estimator, X, labels, k, feature_names=feature_names)
+        explanations = explain(estimator, X, labels, k, feature_names=feature_names)
         # Explanations are in the order of the samples: the last one tells how many there are.
-        if found[-1].row > 0:
+        if explanations[-1].row > 0:
             raise ValueError(
-                f"X must be one sample, got {found[-1].row + 1}; explain all of them with "
+                f"X must be one sample, got {explanations[-1].row + 1}; explain all of them with "
                 "sklearn_xc.explain and draw one with ContributionsDisplay.from_explanation"
             )
-        return cls.from_explanation(found[0], ax=ax, **kwargs)
+        return cls.from_explanation(explanations[0], ax=ax, **kwargs)
 
     @classmethod
     def from_explanation(

@@ -53,14 +53,14 @@ def measured(
         raise ValueError("there are no samples with labels to measure with")
     best, values = np.concatenate(best), np.concatenate(values)
     cuts, support = [k for k in CUTS if k <= most], support_of(model)
-    found = {}
+    results = {}
     for name, metric in (("P", precision_at_k), ("nDCG", ndcg_at_k), ("F1", f1_at_k)):
-        found |= {f"{name}@{k}": metric(truth, best, k, classes=classes) for k in cuts}
+        results |= {f"{name}@{k}": metric(truth, best, k, classes=classes) for k in cuts}
     if support is not None and (n_train or 0) >= 3:  # labels that training lacks have one too
         more = sorted({label for one in truth for label in one} - set(classes.tolist()))
         of_labels = propensities_of(np.append(support, np.zeros(len(more))), n_train)
         options = {"classes": [*classes.tolist(), *more], "propensities": of_labels}
-        found |= {f"PSP@{k}": psprecision_at_k(truth, best, k, **options) for k in cuts}
+        results |= {f"PSP@{k}": psprecision_at_k(truth, best, k, **options) for k in cuts}
     # Sets of labels: from the threshold on, or the best one alone.
     chosen = values >= threshold if threshold is not None else np.arange(most) == 0
     if threshold is not None or all(len(labels) == 1 for labels in truth):
@@ -68,11 +68,11 @@ def measured(
         sets = [row[kept].tolist() for row, kept in zip(best, chosen, strict=True)]
         names = MultiLabelBinarizer(sparse_output=True).fit([*truth, *sets])
         both = names.transform(truth), names.transform(sets)
-        found |= {"micro-F1": micro_f1(*both), "macro-F1": macro_f1(*both)}
-    found = {name: float(value) for name, value in found.items()}
+        results |= {"micro-F1": micro_f1(*both), "macro-F1": macro_f1(*both)}
+    results = {name: float(value) for name, value in results.items()}
     if support is not None:
-        found["by frequency"] = _by_frequency(truth, best[:, : max(cuts)], classes, support)
-    return {"samples": len(truth), "labels": len(classes), **found}
+        results["by frequency"] = _by_frequency(truth, best[:, : max(cuts)], classes, support)
+    return {"samples": len(truth), "labels": len(classes), **results}
 
 
 def _by_frequency(
@@ -91,20 +91,20 @@ def _by_frequency(
     ]
 
 
-def table(found: dict) -> str:
+def table(measures: dict) -> str:
     """Return measures as lines of text."""
-    lines = [f"{found['samples']:,} samples, {found['labels']:,} labels known"]
-    cuts = [k for k in CUTS if f"P@{k}" in found]
+    lines = [f"{measures['samples']:,} samples, {measures['labels']:,} labels known"]
+    cuts = [k for k in CUTS if f"P@{k}" in measures]
     lines.append("".join(["measure".ljust(10), *(f"{f'at {k}':>8}" for k in cuts)]))
     for name in ("P", "nDCG", "PSP", "F1"):
-        if f"{name}@{cuts[0]}" in found:
-            values = [f"{found[f'{name}@{k}']:8.3f}" for k in cuts]
+        if f"{name}@{cuts[0]}" in measures:
+            values = [f"{measures[f'{name}@{k}']:8.3f}" for k in cuts]
             lines.append("".join([name.ljust(10), *values]))
-    if "micro-F1" in found:
-        lines.append(f"micro-F1 {found['micro-F1']:.3f}, macro-F1 {found['macro-F1']:.3f}")
-    if found.get("by frequency"):
+    if "micro-F1" in measures:
+        lines.append(f"micro-F1 {measures['micro-F1']:.3f}, macro-F1 {measures['macro-F1']:.3f}")
+    if measures.get("by frequency"):
         lines.append(f"{'training samples of a label':29}{'labels':>8}{'recall':>8}")
-        for line in found["by frequency"]:
+        for line in measures["by frequency"]:
             low, high = line["training samples"]
             span = f"{low:,}" if low == high else f"{low:,} to {high:,}"
             recall = "-" if line["recall"] is None else f"{line['recall']:.3f}"

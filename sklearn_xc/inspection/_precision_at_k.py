@@ -157,9 +157,9 @@ class PrecisionAtKDisplay(DrawsOnAxes):
         k = np.arange(1, ranking.k + 1)
         weight = ranking.weight / ranking.weight.sum()
         # Hits among the first k of a sample; a perfect ranking has min(n_true, k) of them.
-        found = weight @ ranking.hits.cumsum(axis=1)
+        hits = weight @ ranking.hits.cumsum(axis=1)
         true = [weight @ np.minimum(ranking.n_true, cut) for cut in k]
-        return cls(found / k, np.array(true) / k, name=name)
+        return cls(hits / k, np.array(true) / k, name=name)
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> Self:
         """Draw the curve.

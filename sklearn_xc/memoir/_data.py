@@ -96,9 +96,10 @@ class MemoirData(NamedTuple):
 
     def macro_f1(self, coef: sparse.csr_array, intercept: np.ndarray, n_threads: int) -> float:
         """Return the macro-averaged F1 of the samples by these weights."""
-        found = InvertedIndex(coef, intercept).topk(self.rows, 1, n_threads)[0].ravel()
+        predicted = InvertedIndex(coef, intercept).topk(self.rows, 1, n_threads)[0].ravel()
         weight = self.weight if self.weight.size else None
-        return f1_score(self.codes, found, average="macro", zero_division=0, sample_weight=weight)
+        scored = self.codes, predicted
+        return f1_score(*scored, average="macro", zero_division=0, sample_weight=weight)
 
 
 def factors_of_texts(

@@ -224,9 +224,9 @@ class LaggingIndex(IndexedClasses):
         queries = self.X[self.sample]
         self.index.set_params(reduction="ip")
         self.index._build(rows, queries)
-        found = self.index.mode_ != "exact" and self.index.recall_ >= USUAL_RECALL
+        serves = self.index.mode_ != "exact" and self.index.recall_ >= USUAL_RECALL
         self.index.set_params(reduction="auto")  # for the next ones too
-        if not found:
+        if not serves:
             self.index.build(rows, queries)
 
     def changed(self, *classes: np.ndarray) -> None:

@@ -102,10 +102,10 @@ class ExactSearch:
         """Return ids and scores of the k best rows of each query, ties to the smaller id."""
         if queries.shape[0] == 0:
             return Heaps(0, k).sorted()
-        found = self._topk(queries, k, n_threads)
-        if (found[0] < 0).any():  # only what is not a number finds no place
+        best = self._topk(queries, k, n_threads)
+        if (best[0] < 0).any():  # only what is not a number finds no place
             raise ValueError("some scores overflow float32: scale rows or queries")
-        return found
+        return best
 
     def _topk(self, queries: Matrix, k: int, n_threads: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the k best rows by matrix products or by lists."""

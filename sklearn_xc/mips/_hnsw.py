@@ -64,10 +64,10 @@ class Graph:
         for start in range(0, len(ids) if wide else 0, ASKED):
             part = slice(start, start + ASKED)
             try:
-                found = self._graph.knn_query(queries[part], k=wide, num_threads=n_threads)
+                result = self._graph.knn_query(queries[part], k=wide, num_threads=n_threads)
             except RuntimeError:  # fewer than `wide` nodes can be reached
                 continue
-            ids[part], distances[part] = found
+            ids[part], distances[part] = result
         return ids, distances
 
     def all(self, queries: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -119,8 +119,8 @@ class RangedGraphs:
             places, distances = (
                 graph.all(reduced) if all_of_them else graph.nearest(reduced, wide, n_threads)
             )
-            found = places >= 0
-            names.append(np.where(found, ids[places], -1))
+            reached = places >= 0
+            names.append(np.where(reached, ids[places], -1))
             scores.append((1 - distances) * self._norms[ids[places]])  # minus infinity for -1
         # Rows of zeros are all alike: ten compete with the others, the rest come last.
         zero = self._zero[:n]

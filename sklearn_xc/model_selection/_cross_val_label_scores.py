@@ -120,8 +120,8 @@ def _score_fold(
     values = np.full(len(test), np.nan, dtype=np.float32)
     if there.any():
         own = [[name] for name, known in zip(names, there, strict=True) if known]
-        found = predict_topk(estimator, take(X, test[there]), 1, scores, labels=own)
-        values[there] = found[1][:, 0]
+        result = predict_topk(estimator, take(X, test[there]), 1, scores, labels=own)
+        values[there] = result[1][:, 0]
     return values
 
 

@@ -140,12 +140,12 @@ def cross_val_topk(
         raise ValueError(f"scores must be 'decision' or 'proba', got {scores!r}")
     if groups is not None:
         cv = GroupedSplitter(cv, groups)
-    found = out_of_fold_topk(
+    predictions = out_of_fold_topk(
         estimator, X, y, k=k, cv=cv, n_jobs=n_jobs, params=params, scores=scores, warns=True
     )
     # -1 would be the last class in classes[codes]
-    codes = np.where(found.codes < 0, np.int32(len(found.classes)), found.codes)
-    return found._replace(codes=codes)
+    codes = np.where(predictions.codes < 0, np.int32(len(predictions.classes)), predictions.codes)
+    return predictions._replace(codes=codes)
 
 
 def out_of_fold_topk(
@@ -234,11 +234,11 @@ def _predict_fold(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return codes and scores of a fold's test samples, and the classes of the codes."""
     fit_with(estimator, X, y, train, params, inner_fit)
-    found = getattr(estimator, "classes_", None)
-    k = k if found is None else min(k, len(found))
+    own_classes = getattr(estimator, "classes_", None)
+    k = k if own_classes is None else min(k, len(own_classes))
     labels, values = predict_topk(estimator, take(X, test), k, scores)
-    if is_indicator(y) and found is not None:  # it may call the columns by other names
-        classes = found
+    if is_indicator(y) and own_classes is not None:  # it may call the columns by other names
+        classes = own_classes
     return codes_of(labels, classes), values, classes
 
 

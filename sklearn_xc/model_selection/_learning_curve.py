@@ -133,14 +133,14 @@ class TopKLearningCurveDisplay(DrawsOnAxes):
         # other ones.
         test, train = np.sort(order[:n_test]), order[n_test:]
         sizes = _sizes(train_sizes, len(train))
-        X_test, y_test, found = take(X, test), take(y, test), []
+        X_test, y_test, precision = take(X, test), take(y, test), []
         for size in sizes:
             rows = np.sort(train[:size])
             model = clone(estimator).fit(take(X, rows), take(y, rows))
             classes = find_inner(model, "predict_topk").estimator.classes_
             best, _ = predict_topk(model, X_test, min(max(cuts), len(classes)))
-            found.append([_precision(y_test, best, cut, classes) for cut in cuts])
-        display = cls(np.array(sizes), np.array(found), cuts, name=name_of(model, name))
+            precision.append([_precision(y_test, best, cut, classes) for cut in cuts])
+        display = cls(np.array(sizes), np.array(precision), cuts, name=name_of(model, name))
         return display.plot(ax, **kwargs)
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> Self:

@@ -129,10 +129,10 @@ class _LabelKFold(BaseCrossValidator):
             )
         # Without a shuffle the same folds each time: ties and the repair draw from a fixed seed.
         seed = 0 if rng is None else rng.randint(2**31)
-        found, counts = self._place(problem, seed)
-        keep_labels(problem, found, counts, seed, PINNED if self.pin_singletons else None)
+        placed, counts = self._place(problem, seed)
+        keep_labels(problem, placed, counts, seed, PINNED if self.pin_singletons else None)
         part = np.full(Y.shape[0], PINNED, dtype=np.int32)
-        part[problem.rows] = found
+        part[problem.rows] = placed
         return part
 
 

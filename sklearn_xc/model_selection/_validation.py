@@ -130,11 +130,11 @@ def cross_validate(
         for train, test in folds
     )
     _tell_failures([result["error"] for result in results], error_score)
-    found = {name: np.array([result[name] for result in results]) for name in TIMES}
+    output = {name: np.array([result[name] for result in results]) for name in TIMES}
     if return_estimator:
-        found["estimator"] = [result["estimator"] for result in results]
+        output["estimator"] = [result["estimator"] for result in results]
     if return_indices:
-        found["indices"] = {
+        output["indices"] = {
             "train": [train for train, _ in folds],
             "test": [test for _, test in folds],
         }
@@ -145,10 +145,10 @@ def cross_validate(
         if isinstance(scoring, dict):
             names = list(scoring)
         for name in names:
-            found[f"{part}_{name}"] = np.array(
+            output[f"{part}_{name}"] = np.array(
                 [error_score if score is None else score[name] for score in scores]
             )
-    return found
+    return output
 
 
 TIMES = "fit_time", "score_time"
@@ -216,8 +216,8 @@ def _largest_k(scoring: Any) -> int | None:
     if not isinstance(scoring, dict):
         return None
     # A single scorer of the top k predicts no more than it needs by itself.
-    found = [scorer.k for scorer in scoring.values() if isinstance(scorer, TopkScorer)]
-    return max(found) if len(found) > 1 else None
+    cuts = [scorer.k for scorer in scoring.values() if isinstance(scorer, TopkScorer)]
+    return max(cuts) if len(cuts) > 1 else None
 
 
 def _fit_and_score(
