@@ -152,7 +152,7 @@ def minimise(
     start: list[float],
     bounds: list[tuple[float | None, float | None]],
 ) -> Iterator[float]:
-    """Minimise a smooth function of few parameters, which returns its gradient too."""
+    """Find the minimum of a function of few parameters that returns its gradient too."""
     result = minimize(
         loss,
         start,
