@@ -56,6 +56,7 @@ def measured(
     results = {}
     for name, metric in (("P", precision_at_k), ("nDCG", ndcg_at_k), ("F1", f1_at_k)):
         results |= {f"{name}@{k}": metric(truth, best, k, classes=classes) for k in cuts}
+    # Propensities have the factor log(n) - 1, above 0 from three samples on.
     if support is not None and (n_train or 0) >= 3:  # labels that training lacks have one too
         more = sorted({label for one in truth for label in one} - set(classes.tolist()))
         of_labels = propensities_of(np.append(support, np.zeros(len(more))), n_train)
