@@ -1,19 +1,25 @@
 """Post-hoc calibration of margin classifiers: the parameter `calibration` and its methods."""
 
+from collections.abc import Callable
 from functools import partial
 from numbers import Integral, Real
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from ..base._classifier import Interval, StrOptions, as_it_is
 from ..base._label_texts import params_of_parts
 from ..model_selection._out_of_fold import held_out_topk, read_labels, splits_of
+from ..topk._restriction import Restriction
 from ..utils._available import available_if
 from ..utils._callbacks import CALLBACKS
 from ..utils._memory_limit import require_memory
 from ..utils._records import either, is_a, require_attributes
+from ..utils._rows import Rows
+from ..utils._typing import LabelsLike, Matrix, MatrixLike
 from ._calibrators import (
     METHODS,
     N_CANDIDATES,
@@ -23,8 +29,13 @@ from ._calibrators import (
     rounded_inside,
 )
 
+# ``topk(m)`` returns the numbers and scores of the m best classes of each sample, best first, and
+# ``topk(m, only)`` those that the restriction leaves.
+BestOf: TypeAlias = Callable[..., tuple[np.ndarray, np.ndarray]]
 
-def _has_calibration(estimator):
+
+def _has_calibration(estimator: "CalibratedMixin") -> bool:
+    """Return True, or raise AttributeError which says how to get probabilities."""
     if estimator.calibration is None:
         raise AttributeError(
             f"{type(estimator).__name__} has probabilities only with calibration='auto' (or "
@@ -52,7 +63,14 @@ class CalibratedMixin:
         ],
     }
 
-    def _calibrate(self, X, y, sample_weight, label_features=None, classes=None):
+    def _calibrate(
+        self,
+        X: Matrix,
+        y: LabelsLike,
+        sample_weight: np.ndarray | None,
+        label_features: MatrixLike | None = None,
+        classes: ArrayLike | None = None,
+    ) -> None:
         """Fit calibration_ on held-out scores of copies of this estimator."""
         if self._encoding.kind != "multilabel":
             y = np.ravel(y)
@@ -64,7 +82,7 @@ class CalibratedMixin:
         copy = clone(self).set_params(calibration=None, warm_start=False)
         if hasattr(copy, "checkpoint"):  # which is of one fit, on all samples
             copy.set_params(checkpoint=None)
-        vars(copy).pop(CALLBACKS, None)  # they are told of one fit only
+        vars(copy).pop(CALLBACKS, None)  # only the fit on all samples is reported to them
         _, held_out, _ = held_out_topk(
             copy,
             X,
@@ -79,13 +97,13 @@ class CalibratedMixin:
             self.calibration, labels.kind, len(labels.classes), held_out
         )
 
-    def _check_loaded(self, mapped):
+    def _check_loaded(self, mapped: bool) -> None:
         super()._check_loaded(mapped)
         require_attributes(self, calibration_=either(None, is_a(Calibration)))
         if (calibration := vars(self).get("calibration_")) is not None:
             calibration.require_classes(len(self.classes_))
 
-    def _refuse_calibration(self):
+    def _refuse_calibration(self) -> None:
         """Refuse calibration in calls that hold out nothing: partial_fit, add_labels."""
         if self.calibration is not None:
             raise ValueError(
@@ -94,7 +112,8 @@ class CalibratedMixin:
                 "TopKCalibratedClassifier(FrozenEstimator(model))"
             )
 
-    def _fitted_calibration(self):
+    def _fitted_calibration(self) -> Calibration:
+        """Return the calibration, if it is one of the classes of now."""
         check_is_fitted(self, "calibration_")
         if self.calibration_.n_classes != len(self.classes_):
             raise ValueError(
@@ -104,7 +123,10 @@ class CalibratedMixin:
             )
         return self.calibration_
 
-    def _topk_probabilities(self, rows, k, only=None):
+    def _topk_probabilities(
+        self, rows: Rows, k: int, only: Restriction | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return numbers and probabilities of the k best classes of each sample."""
         if self.calibration is None:
             raise ValueError(
                 f"scores='proba': {type(self).__name__} has probabilities only with "
@@ -114,7 +136,7 @@ class CalibratedMixin:
         return topk_probabilities(calibration, topk, k, only)
 
     @available_if(_has_calibration)
-    def predict_proba(self, X):
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Return calibrated probabilities of all classes; only with `calibration`.
 
         Parameters
@@ -139,7 +161,7 @@ class CalibratedMixin:
         return all_probabilities(now._fitted_calibration(), partial(now._topk, rows), rows.shape[0])
 
     @available_if(_has_calibration)
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: MatrixLike) -> np.ndarray:
         """Return logarithms of the calibrated probabilities; only with `calibration`.
 
         Parameters
@@ -154,23 +176,12 @@ class CalibratedMixin:
         return np.log(p, out=p)
 
 
-def topk_probabilities(calibration, topk, k, only=None):
-    """Return numbers and probabilities of the k best classes of each row, best first.
+def topk_probabilities(
+    calibration: Calibration, topk: BestOf, k: int, only: Restriction | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return numbers and float32 probabilities of the k best classes of each sample, best first.
 
-    Parameters
-    ----------
-    calibration : Calibration
-    topk : callable
-        ``topk(m)`` returns the numbers and scores of the m best classes of each row, and
-        ``topk(m, only)`` those that the restriction leaves.
-    k : int
-    only : Restriction, default=None
-        Of the labels; the probabilities are still those among all.
-
-    Returns
-    -------
-    best : ndarray of integers (n_rows, k)
-    probabilities : ndarray of float32 (n_rows, k)
+    A restriction of the labels leaves their probabilities as they are among all.
     """
     if calibration.kind == "binary":
         p = rounded_inside(_binary_probabilities(calibration, topk))
@@ -180,31 +191,34 @@ def topk_probabilities(calibration, topk, k, only=None):
         return best, np.take_along_axis(p, best, axis=1)
     m = calibration.n_candidates
     if only is not None:
+        # The candidates of all labels: else the probability of a label would depend on which other
+        # ones are allowed.
         best, scores = topk(m)
         p, rest = calibration.candidates(scores)
         left = topk(k, only)[0]
         return left, rounded_inside(_looked_up(left, best, p, rest))
     best, scores = topk(max(k, m))
     p, rest = calibration.candidates(scores[:, :m])
+    # Beyond the candidates all classes of a sample have the same probability.
     p = np.hstack([p, np.broadcast_to(rest[:, None], (len(p), max(0, k - m)))])
     return best[:, :k], rounded_inside(p[:, :k])
 
 
-def _looked_up(left, best, p, rest):
+def _looked_up(left: np.ndarray, best: np.ndarray, p: np.ndarray, rest: np.ndarray) -> np.ndarray:
     """Return probabilities of other classes: those of the best, where they are among them."""
-    found = np.repeat(rest[:, None], left.shape[1], axis=1)
+    result = np.repeat(rest[:, None], left.shape[1], axis=1)
     for place in range(best.shape[1]):
-        found = np.where(left == best[:, [place]], p[:, [place]], found)
-    return found
+        result = np.where(left == best[:, [place]], p[:, [place]], result)
+    return result
 
 
-def all_probabilities(calibration, topk, n_rows):
+def all_probabilities(calibration: Calibration, topk: BestOf, n_rows: int) -> np.ndarray:
     """Return probabilities of all classes: ndarray of float64 (n_rows, n_classes)."""
     shape = n_rows, calibration.n_classes
     require_memory(
         8 * shape[0] * shape[1],
         f"predict_proba: a dense output of shape {shape}",
-        "use predict_topk(X, k, scores='proba'), or fewer rows at a time",
+        "use predict_topk(X, k, scores='proba'), or fewer samples at a time",
     )
     if calibration.kind == "binary":
         return _binary_probabilities(calibration, topk)
@@ -215,7 +229,8 @@ def all_probabilities(calibration, topk, n_rows):
     return out
 
 
-def _binary_probabilities(calibration, topk):
+def _binary_probabilities(calibration: Calibration, topk: BestOf) -> np.ndarray:
+    """Return the probabilities of both classes, float64 (n_samples, 2)."""
     best, scores = topk(2)
     p = calibration.binary(scores[best == 1])
     return np.column_stack([1 - p, p])

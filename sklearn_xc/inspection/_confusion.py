@@ -1,15 +1,18 @@
 """Which labels are mixed up."""
 
 from itertools import chain
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..base._explanation import shortened
 from ..metrics._label_sets import label_sets
 from ..metrics._ranking import rank, true_labels
-from ._display import VERMILION, DrawsOnAxes, ranked
+from ..utils._typing import LabelsLike, MatrixLike
+from ._display import VERMILION, Axes, DrawsOnAxes, ranked
 
-MOST_RANKS = 10  # best labels of a row that are looked at
+MOST_RANKS = 10  # best labels of a sample that are looked at
 LONGEST_NAME = 28  # characters of a label's name
 UNKNOWN = "(not in training)"
 
@@ -17,7 +20,7 @@ UNKNOWN = "(not in training)"
 class LabelConfusionDisplay(DrawsOnAxes):
     """The pairs of labels that are mixed up most: one is true and missed, the other suggested.
 
-    Of a row with t true labels the t best suggestions count. Each true label that is not among
+    Of a sample with t true labels the t best suggestions count. Each true label that is not among
     them is shared out evenly to those of them that are wrong, so that a pair's number is how often
     the second label was answered instead of the first. Nothing of size (K, K) is built.
 
@@ -28,7 +31,7 @@ class LabelConfusionDisplay(DrawsOnAxes):
     suggested : ndarray of shape (n_pairs,)
         The label in its place.
     number : ndarray of float64, shape (n_pairs,)
-        How often, each row counted with its weight.
+        How often, each sample counted with its weight.
     n_true : ndarray of float64, shape (n_pairs,)
         How often the missed label is true.
 
@@ -52,14 +55,26 @@ class LabelConfusionDisplay(DrawsOnAxes):
     (['cat', 'fox'], ['dog', 'dog'], [2.0, 1.0])
     """
 
-    def __init__(self, true, suggested, number, n_true):
+    def __init__(
+        self, true: np.ndarray, suggested: np.ndarray, number: np.ndarray, n_true: np.ndarray
+    ) -> None:
         self.true = true
         self.suggested = suggested
         self.number = number
         self.n_true = n_true
 
     @classmethod
-    def from_estimator(cls, estimator, X, y, *, n_pairs=12, sample_weight=None, ax=None, **kwargs):
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: MatrixLike,
+        y: LabelsLike,
+        *,
+        n_pairs: int = 12,
+        sample_weight: ArrayLike | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
         """Find and draw the pairs of a fitted estimator.
 
         Parameters
@@ -68,7 +83,7 @@ class LabelConfusionDisplay(DrawsOnAxes):
             One that :func:`sklearn_xc.predict_topk` accepts, such as a Pipeline.
         X : array-like, sparse, or whatever the first step of a pipeline takes
         y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
-            True labels, or a list of labels for each row.
+            True labels, or a list of labels for each sample.
         n_pairs : int, default=12
             Pairs to draw; the display keeps all.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -87,14 +102,22 @@ class LabelConfusionDisplay(DrawsOnAxes):
 
     @classmethod
     def from_predictions(
-        cls, y_true, y_pred, *, n_pairs=12, classes=None, sample_weight=None, ax=None, **kwargs
-    ):
+        cls,
+        y_true: LabelsLike,
+        y_pred: LabelsLike,
+        *,
+        n_pairs: int = 12,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
         """Find and draw the pairs of predictions.
 
         Parameters
         ----------
         y_true : array-like of shape (n,), or array-like or sparse matrix of shape (n, K)
-            Class labels, a list of labels for each row, or an indicator of zeros and ones.
+            Class labels, a list of labels for each sample, or an indicator of zeros and ones.
         y_pred : array-like of shape (n, m)
             Top-k labels, best first.
         n_pairs : int, default=12
@@ -119,7 +142,7 @@ class LabelConfusionDisplay(DrawsOnAxes):
         )
         return cls(*pairs).plot(ax, n_pairs=n_pairs, **kwargs)
 
-    def plot(self, ax=None, *, n_pairs=12, **kwargs):
+    def plot(self, ax: Axes | None = None, *, n_pairs: int = 12, **kwargs: Any) -> Self:
         """Draw the most frequent pairs as bars.
 
         Parameters
@@ -135,6 +158,7 @@ class LabelConfusionDisplay(DrawsOnAxes):
         display : LabelConfusionDisplay
             self, with the attributes.
         """
+        # Axes that are given keep their size; they may be one of several in a figure.
         new = ax is None
         ax = self._axes(ax)
         n = min(n_pairs, len(self.number))
@@ -150,6 +174,7 @@ class LabelConfusionDisplay(DrawsOnAxes):
         ax.bar_label(self.bars_, [f"{share:.0%}" for share in shares], padding=3, fontsize="small")
         ax.set_yticks(places, names)
         ax.invert_yaxis()
+        # Space for the shares behind the bars.
         ax.margins(x=0.12)
         ax.set_xlabel("samples (share of those of the first)")
         ax.set_title("true → suggested in its place")
@@ -157,7 +182,7 @@ class LabelConfusionDisplay(DrawsOnAxes):
         return self
 
 
-def _labels_of(y_true, y_pred):
+def _labels_of(y_true: LabelsLike, y_pred: LabelsLike) -> list | np.ndarray:
     """Return all labels that occur, or the column numbers of an indicator."""
     predicted = set(np.asarray(y_pred).ravel().tolist())
     sets = label_sets(y_true)
@@ -169,29 +194,40 @@ def _labels_of(y_true, y_pred):
     return sorted(predicted | set(truth.tolist()))
 
 
-def _pairs(y_true, y_pred, classes, sample_weight):
+def _pairs(
+    y_true: LabelsLike, y_pred: LabelsLike, classes: np.ndarray, sample_weight: ArrayLike | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return missed and suggested labels, how often, and how often the missed ones are true."""
     n_ranks = min(MOST_RANKS, np.shape(y_pred)[1])
     ranking = rank(y_true, y_pred, n_ranks, classes, sample_weight, from_predict_topk=True)
+    # The last column of the truth holds labels that the model does not know.
     truth, n_classes = ranking.truth, ranking.truth.shape[1] - 1
+    # Of a sample with t true labels the first t suggestions count.
     counted = np.arange(ranking.columns.shape[1]) < ranking.n_true[:, None]
     wrong = counted & ~ranking.hits & (ranking.columns >= 0)
+    # Pairs of a sample and a label as single numbers, to look up true ones among the hits.
     rows, ranks = np.nonzero(counted & ranking.hits)
-    found = rows * (n_classes + 1) + ranking.columns[rows, ranks]
+    hit_pairs = rows * (n_classes + 1) + ranking.columns[rows, ranks]
     row_of = np.repeat(np.arange(truth.shape[0]), ranking.n_true)
-    is_missed = ~np.isin(row_of * (n_classes + 1) + truth.indices, found)
+    is_missed = ~np.isin(row_of * (n_classes + 1) + truth.indices, hit_pairs)
+    # Without a wrong suggestion there is nothing in the place of a missed label.
     is_missed &= wrong.any(axis=1)[row_of]
     missed_rows, missed = row_of[is_missed], truth.indices[is_missed]
+    # Each missed label meets each wrong suggestion of its sample: these lie in `others` from
+    # starts[sample] on, and `within` counts them from 0 for every missed label.
     n_wrong = wrong.sum(axis=1)
     starts = np.append(0, np.cumsum(n_wrong))
     others = ranking.columns[wrong]
     repeats = n_wrong[missed_rows]
     within = np.arange(repeats.sum()) - np.repeat(np.cumsum(repeats) - repeats, repeats)
     suggested = others[np.repeat(starts[missed_rows], repeats) + within]
+    # A missed label is shared out evenly. Pairs of labels are numbers once more, so that equal ones
+    # can be summed without a matrix of all pairs.
     keys = np.repeat(missed.astype(np.int64), repeats) * (n_classes + 1) + suggested
     weights = np.repeat(ranking.weight[missed_rows] / repeats, repeats)
     keys, inverse = np.unique(keys, return_inverse=True)
     number = np.bincount(inverse, weights=weights, minlength=len(keys))
+    # Stable: pairs of equal number stand in the order of the classes.
     order = np.argsort(-number, kind="stable")
     keys, number = keys[order], number[order]
     names = np.array([*classes.tolist(), UNKNOWN], dtype=object)

@@ -1,19 +1,23 @@
 """Display of the features' contributions to one prediction."""
 
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..base._explain import explain
 from ..base._explanation import INTERCEPT, Explanation, shortened
-from ._display import BLUE, GREY, VERMILION, DrawsOnAxes
+from ..utils._typing import MatrixLike
+from ._display import BLUE, GREY, VERMILION, Axes, DrawsOnAxes
 
 LONGEST_NAME = 40  # characters of a feature's name
 
 
 class ContributionsDisplay(DrawsOnAxes):
-    """The features that raised and lowered the score of a label on one row, as bars.
+    """The features that raised and lowered the score of a label on one sample, as bars.
 
     The bars add up to the score: those of the largest contributions, one for all other features of
-    the row, and the intercept.
+    the sample, and the intercept.
 
     Parameters
     ----------
@@ -27,7 +31,7 @@ class ContributionsDisplay(DrawsOnAxes):
 
     See Also
     --------
-    sklearn_xc.explain : Explanations of many rows and labels.
+    sklearn_xc.explain : Explanations of many samples and labels.
 
     Examples
     --------
@@ -41,13 +45,21 @@ class ContributionsDisplay(DrawsOnAxes):
     3
     """
 
-    def __init__(self, explanation):
+    def __init__(self, explanation: Explanation) -> None:
         self.explanation = explanation
 
     @classmethod
     def from_estimator(
-        cls, estimator, X, *, label=None, k=10, feature_names=None, ax=None, **kwargs
-    ):
+        cls,
+        estimator: Any,
+        X: MatrixLike,
+        *,
+        label: Any = None,
+        k: int | None = 10,
+        feature_names: ArrayLike | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
         """Explain one prediction of a fitted estimator.
 
         Parameters
@@ -55,7 +67,7 @@ class ContributionsDisplay(DrawsOnAxes):
         estimator : estimator
             One that :func:`sklearn_xc.explain` accepts, such as a Pipeline.
         X : array-like, sparse, or whatever the first step of a pipeline takes
-            One row.
+            One sample.
         label : object, default=None
             Entry of ``classes_``, by default the best predicted one.
         k : int or None, default=10
@@ -74,19 +86,22 @@ class ContributionsDisplay(DrawsOnAxes):
         Raises
         ------
         ValueError
-            If X has more than one row.
+            If X has more than one sample.
         """
         labels = None if label is None else [label]
-        found = explain(estimator, X, labels, k, feature_names=feature_names)
-        if found[-1].row > 0:
+        explanations = explain(estimator, X, labels, k, feature_names=feature_names)
+        # Explanations are in the order of the samples: the last one tells how many there are.
+        if explanations[-1].row > 0:
             raise ValueError(
-                f"X must be one row, got {found[-1].row + 1}; explain all of them with "
+                f"X must be one sample, got {explanations[-1].row + 1}; explain all of them with "
                 "sklearn_xc.explain and draw one with ContributionsDisplay.from_explanation"
             )
-        return cls.from_explanation(found[0], ax=ax, **kwargs)
+        return cls.from_explanation(explanations[0], ax=ax, **kwargs)
 
     @classmethod
-    def from_explanation(cls, explanation, *, ax=None, **kwargs):
+    def from_explanation(
+        cls, explanation: Explanation, *, ax: Axes | None = None, **kwargs: Any
+    ) -> Self:
         """Draw an explanation.
 
         Parameters
@@ -109,7 +124,7 @@ class ContributionsDisplay(DrawsOnAxes):
             )
         return cls(explanation).plot(ax, **kwargs)
 
-    def plot(self, ax=None, **kwargs):
+    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
         """Draw the bars.
 
         Parameters
@@ -133,6 +148,7 @@ class ContributionsDisplay(DrawsOnAxes):
             parts.append(shown.rest)
         names.append(INTERCEPT)
         parts.append(shown.intercept)
+        # The rest and the intercept are no features.
         colours += [GREY] * (len(parts) - len(colours))
 
         new = ax is None
@@ -145,6 +161,7 @@ class ContributionsDisplay(DrawsOnAxes):
         ax.set_yticks(places, names)
         ax.invert_yaxis()
         ax.axvline(0, color="black", linewidth=0.8)
+        # Space for the numbers behind the bars, on both sides of zero.
         ax.margins(x=0.15)
         ax.set_xlabel("contribution to the score")
         label = shortened(shown.label, LONGEST_NAME, "\u2026")

@@ -1,25 +1,29 @@
-"""Accuracy of the answers against the share of rows that are answered."""
+"""Accuracy of the answers against the share of samples that are answered."""
+
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..metrics._coverage import coverage_curve
 from ..topk._predict import predict_topk
+from ..utils._typing import LabelsLike, MatrixLike
 from ..utils._unwrap import find_inner
-from ._display import DrawsOnAxes, draw_curve, name_of, names_for
+from ._display import Axes, DrawsOnAxes, draw_curve, name_of, names_for
 
-LEAST = 20  # rows answered, of which an accuracy is drawn
+LEAST = 20  # samples answered, of which an accuracy is drawn
 
 
 class CoverageDisplay(DrawsOnAxes):
-    """Accuracy of the surest answers against the share of rows that they are.
+    """Accuracy of the surest answers against the share of samples that they are.
 
-    To read off: how many rows a model can answer by itself with an accuracy of, say, 0.9, the rest
-    being left to a person. The start of the curve, up to 20 rows, is chance and not drawn.
+    To read off: how many samples a model can answer by itself with an accuracy of, say, 0.9, the
+    rest being left to a person. The start of the curve, up to 20 samples, is chance and not drawn.
 
     Parameters
     ----------
     coverage : ndarray of shape (n_thresholds,)
-        Share of the rows that are answered, rising to 1.
+        Share of the samples that are answered, rising to 1.
     accuracy : ndarray of shape (n_thresholds,)
         Share of the right ones among them.
     thresholds : ndarray of shape (n_thresholds,)
@@ -30,7 +34,7 @@ class CoverageDisplay(DrawsOnAxes):
     Attributes
     ----------
     area : float
-        Mean accuracy over all shares, the area below the curve: the accuracy of all rows for
+        Mean accuracy over all shares, the area below the curve: the accuracy of all samples for
         scores that say nothing, and more for those that know.
     line_ : matplotlib Line2D
     ax_ : matplotlib Axes
@@ -49,21 +53,38 @@ class CoverageDisplay(DrawsOnAxes):
     1.0
     """
 
-    def __init__(self, coverage, accuracy, thresholds, *, name=None):
+    def __init__(
+        self,
+        coverage: np.ndarray,
+        accuracy: np.ndarray,
+        thresholds: np.ndarray,
+        *,
+        name: str | None = None,
+    ) -> None:
         self.coverage = coverage
         self.accuracy = accuracy
         self.thresholds = thresholds
         self.name = name
 
     @property
-    def area(self):
+    def area(self) -> float:
         """Mean accuracy over all shares."""
+        # The accuracy of each share times what it adds to the share before.
         return float(np.diff(self.coverage, prepend=0.0) @ self.accuracy)
 
     @classmethod
     def from_estimator(
-        cls, estimator, X, y, *, scores="auto", sample_weight=None, name=None, ax=None, **kwargs
-    ):
+        cls,
+        estimator: Any,
+        X: MatrixLike,
+        y: LabelsLike,
+        *,
+        scores: str = "auto",
+        sample_weight: ArrayLike | None = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
         """Return coverage of a fitted estimator with ``predict_topk``.
 
         Parameters
@@ -74,7 +95,7 @@ class CoverageDisplay(DrawsOnAxes):
         y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
             True labels.
         scores : {"auto", "decision", "proba"}, default="auto"
-            By which of them rows are ordered; "auto" is probabilities where there are some.
+            By which of them samples are ordered; "auto" is probabilities where there are some.
         sample_weight : array-like of shape (n_samples,), default=None
         name : str, default=None
             By default that of the estimator's class.
@@ -105,16 +126,16 @@ class CoverageDisplay(DrawsOnAxes):
     @classmethod
     def from_predictions(
         cls,
-        y_true,
-        y_pred,
-        y_score,
+        y_true: LabelsLike,
+        y_pred: ArrayLike,
+        y_score: ArrayLike,
         *,
-        classes=None,
-        sample_weight=None,
-        name=None,
-        ax=None,
-        **kwargs,
-    ):
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
         """Return coverage of predictions and their scores.
 
         Parameters
@@ -139,12 +160,13 @@ class CoverageDisplay(DrawsOnAxes):
             y_true, y_pred, y_score, classes=classes, sample_weight=sample_weight
         )
         display = cls(*curve, name=name)
+        # Only here is the number of samples known; the curve itself has shares.
         display._least = LEAST / len(np.asarray(y_score))
         return display.plot(ax, **kwargs)
 
-    _least = 0.0  # share of rows from which the curve is drawn
+    _least = 0.0  # share of samples from which the curve is drawn
 
-    def plot(self, ax=None, *, name=None, **kwargs):
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> Self:
         """Draw the curve.
 
         Parameters
@@ -164,11 +186,12 @@ class CoverageDisplay(DrawsOnAxes):
         ax = self._axes(ax)
         name = self.name if name is None else name
         label = f"mean {self.area:.3f}" if name is None else f"{name}, mean {self.area:.3f}"
+        # At least its end, where there are fewer samples than that.
         drawn = self.coverage >= min(self._least, 1.0)
         style = {"label": label, **kwargs}
         self.line_ = draw_curve(ax, self.coverage[drawn], self.accuracy[drawn], **style)
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
-        ax.set_xlabel("share of the rows that are answered")
+        ax.set_xlabel("share of the samples that are answered")
         ax.set_ylabel("share of right answers")
         ax.grid(alpha=0.3)
         ax.legend(loc="lower left", frameon=False)

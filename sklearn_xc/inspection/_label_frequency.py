@@ -1,15 +1,18 @@
 """Performance on frequent and on rare labels."""
 
 from itertools import chain
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..metrics._label_sets import label_sets
 from ..metrics._ranking import rank, true_labels
+from ..utils._typing import LabelsLike, MatrixLike
 from ..utils._unwrap import find_inner
-from ._display import DrawsOnAxes, default_k, draw_curve, has_curves, name_of, ranked
+from ._display import Axes, DrawsOnAxes, default_k, draw_curve, has_curves, name_of, ranked
 
-MOST_BINS = 8  # beside that of labels never seen: more would not leave room for their names
+MOST_BINS = 8  # without that of labels never seen: more would not leave room for their names
 K = 5  # best labels looked at where the user says nothing
 WIDEST_SPAN = 7  # characters of a bin's name on one line
 BASES = 2, 4, 10, 100, 1000, 2**62  # the last gives two bins
@@ -19,8 +22,8 @@ class LabelFrequencyDisplay(DrawsOnAxes):
     """How good the k best labels are for frequent labels (the head) and for rare ones (the tail).
 
     Labels with similar numbers of training samples are taken together in a bin. Of the true labels
-    of all rows that belong to it, `recall` is the share found among the k best labels of their
-    row; of its labels among the k best of any row, `precision` is the share that is true.
+    of all samples that belong to it, `recall` is the share found among the k best labels of their
+    sample; of its labels among the k best of any sample, `precision` is the share that is true.
 
     Parameters
     ----------
@@ -29,7 +32,7 @@ class LabelFrequencyDisplay(DrawsOnAxes):
     n_labels : ndarray of int64, shape (n_bins,)
         Labels in it. A bin of 0 training samples also has the labels that the model does not know.
     n_true : ndarray of float64, shape (n_bins,)
-        How often they are true, in all rows, each counted with its weight.
+        How often they are true, in all samples, each counted with its weight.
     n_predicted : ndarray of float64, shape (n_bins,)
         How often they are among the k best.
     n_hits : ndarray of float64, shape (n_bins,)
@@ -60,7 +63,17 @@ class LabelFrequencyDisplay(DrawsOnAxes):
     [1.0, 1.0, 0.0, nan]
     """
 
-    def __init__(self, bins, n_labels, n_true, n_predicted, n_hits, *, k, name=None):
+    def __init__(
+        self,
+        bins: np.ndarray,
+        n_labels: np.ndarray,
+        n_true: np.ndarray,
+        n_predicted: np.ndarray,
+        n_hits: np.ndarray,
+        *,
+        k: int,
+        name: str | None = None,
+    ) -> None:
         self.bins = bins
         self.n_labels = n_labels
         self.n_true = n_true
@@ -70,31 +83,31 @@ class LabelFrequencyDisplay(DrawsOnAxes):
         self.name = name
 
     @property
-    def recall(self):
+    def recall(self) -> np.ndarray:
         """Share of the true labels of each bin that were found."""
         return _share(self.n_hits, self.n_true)
 
     @property
-    def precision(self):
+    def precision(self) -> np.ndarray:
         """Share of the predictions of each bin's labels that were true."""
         return _share(self.n_hits, self.n_predicted)
 
     @classmethod
     def from_estimator(
         cls,
-        estimator,
-        X,
-        y,
+        estimator: Any,
+        X: MatrixLike,
+        y: LabelsLike,
         *,
-        k=None,
-        metric="recall",
-        support=None,
-        bins=None,
-        sample_weight=None,
-        name=None,
-        ax=None,
-        **kwargs,
-    ):
+        k: int | None = None,
+        metric: str = "recall",
+        support: ArrayLike | None = None,
+        bins: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
         """Display head and tail of a fitted estimator.
 
         Parameters
@@ -105,7 +118,7 @@ class LabelFrequencyDisplay(DrawsOnAxes):
         y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
             True labels.
         k : int, default=None
-            Best labels of each row to look at; by default 5, or the number of classes.
+            Best labels of each sample to look at; by default 5, or the number of classes.
         metric : {"recall", "precision"}, default="recall"
             What to draw.
         support : array-like of shape (n_classes,), default=None
@@ -128,6 +141,7 @@ class LabelFrequencyDisplay(DrawsOnAxes):
         _check_metric(metric)
         labels, inner = ranked(estimator, X, k, K)
         k = labels.shape[1]
+        # The inner model may be a wrapper; the counts of its training are with the linear one.
         if support is None:
             linear = find_inner(estimator, "explain", into_meta_estimators=True).estimator
             support = linear.label_report_.support
@@ -139,31 +153,32 @@ class LabelFrequencyDisplay(DrawsOnAxes):
     @classmethod
     def from_predictions(
         cls,
-        y_true,
-        y_pred,
+        y_true: LabelsLike,
+        y_pred: LabelsLike,
         *,
-        support,
-        k=None,
-        metric="recall",
-        bins=None,
-        classes=None,
-        sample_weight=None,
-        name=None,
-        ax=None,
-        **kwargs,
-    ):
+        support: ArrayLike,
+        k: int | None = None,
+        metric: str = "recall",
+        bins: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
         """Display head and tail of predictions.
 
         Parameters
         ----------
         y_true : array-like of shape (n,), or array-like or sparse matrix of shape (n, K)
-            Class labels, a list of labels for each row, or an indicator of zeros and ones.
+            Class labels, a list of labels for each sample, or an indicator of zeros and ones.
         y_pred : array-like of shape (n, m) with m >= k, or array-like or sparse of shape (n, K)
             Top-k labels, best first; or scores. See :mod:`sklearn_xc.metrics`.
         support : array-like of shape (K,)
             Training samples of each label.
         k : int, default=None
-            Best labels of each row to look at; by default 5, or the number of columns of `y_pred`.
+            Best labels of each sample to look at; by default 5, or the number of columns of
+            `y_pred`.
         metric : {"recall", "precision"}, default="recall"
             What to draw.
         bins : array-like of int, default=None
@@ -188,7 +203,14 @@ class LabelFrequencyDisplay(DrawsOnAxes):
         )
         return cls(*counts, k=k, name=name).plot(ax, metric=metric, **kwargs)
 
-    def plot(self, ax=None, *, metric="recall", name=None, **kwargs):
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        metric: str = "recall",
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> Self:
         """Draw recall or precision, bin by bin.
 
         Parameters
@@ -209,6 +231,7 @@ class LabelFrequencyDisplay(DrawsOnAxes):
         _check_metric(metric)
         ax = self._axes(ax)
         places, values = np.arange(len(self.bins)), getattr(self, metric)
+        # As high as this curve or those drawn before need, and not so low that noise fills it.
         top = max(1.08 * np.nan_to_num(values).max(), 0.1, ax.get_ylim()[1] * has_curves(ax))
         style = {"marker": "o", "markersize": 4, "label": self.name if name is None else name}
         self.line_ = draw_curve(ax, places, values, **{**style, **kwargs})
@@ -223,27 +246,38 @@ class LabelFrequencyDisplay(DrawsOnAxes):
         return self
 
 
-def _ticks(bins, n_labels):
+def _ticks(bins: np.ndarray, n_labels: np.ndarray) -> list[str]:
     """Return the texts below the bins, none so wide that it runs into the next."""
     spans = [f"{low}" if low == high else f"{low}\u2013{high}" for low, high in bins]
+    # If one is too wide, all of them break after the dash.
     if max(map(len, spans)) > WIDEST_SPAN:
         spans = [span.replace("\u2013", "\u2013\n") for span in spans]
     return [f"{span}\n({n})" for span, n in zip(spans, n_labels, strict=True)]
 
 
-def _share(part, whole):
+def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """Divide part by whole; nan where the whole is 0."""
     return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
 
 
-def _check_metric(metric):
+def _check_metric(metric: str) -> None:
+    """Raise ValueError unless the metric is one that can be drawn."""
     if metric not in ("recall", "precision"):
         raise ValueError(f"metric must be 'recall' or 'precision', got {metric!r}")
 
 
 def counts_by_frequency(
-    y_true, y_pred, k, classes, sample_weight, support, bins, from_predict_topk
-):
+    y_true: LabelsLike,
+    y_pred: LabelsLike,
+    k: int,
+    classes: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    support: ArrayLike,
+    bins: ArrayLike | None,
+    from_predict_topk: bool,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return bins, and what is in each: labels, true ones, predicted ones, hits."""
+    # An indicator has a column for every label; names may be of labels that `support` lacks.
     given = _labels_given(y_true)
     if given is not None and classes is None:
         raise ValueError("1-D y_true needs classes, the label of each entry of support")
@@ -255,25 +289,27 @@ def counts_by_frequency(
         names = getattr(classes, "classes_", classes)
         n_unknown = len(given - set(np.asarray(names).tolist()))
     bins = _bins(support, n_unknown, bins)
-    # The last column holds all labels that the model does not know.
+    # The last column holds all labels that the model does not know, which have no training sample.
+    # Bins fall, and a search needs them rising: both are negated.
     of_label = np.searchsorted(-bins[:, 1], -np.append(support, 0), side="right") - 1
     columns, retrieved = ranking.columns, ranking.columns >= 0
     weight = np.broadcast_to(ranking.weight[:, None], columns.shape)
 
-    def per_bin(labels, weights):
+    def per_bin(labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
         return np.bincount(of_label[labels], weights=weights, minlength=len(bins))
 
     n_true = per_bin(ranking.truth.indices, np.repeat(ranking.weight, ranking.n_true))
     n_predicted = per_bin(columns[retrieved], weight[retrieved])
     n_hits = per_bin(columns[ranking.hits], weight[ranking.hits])
     n_labels = np.bincount(of_label[:-1], minlength=len(bins))
+    # One column stood for all of them; with any, the last bin is that of support 0.
     if n_unknown:
         n_labels[-1] += n_unknown
     return bins, n_labels, n_true, n_predicted, n_hits
 
 
-def _labels_given(y_true):
-    """Return the labels of 1-D y_true, one a row or a list a row; None of an indicator."""
+def _labels_given(y_true: LabelsLike) -> set | None:
+    """Return the labels of 1-D y_true, one a sample or a list a sample; None of an indicator."""
     sets = label_sets(y_true)
     if sets is not None:
         return set(chain.from_iterable(sets))
@@ -281,7 +317,8 @@ def _labels_given(y_true):
     return set(truth.tolist()) if truth.ndim == 1 else None
 
 
-def _checked_support(support, n_classes):
+def _checked_support(support: ArrayLike, n_classes: int) -> np.ndarray:
+    """Return the support as int64, one number for each label."""
     support = np.asarray(support)
     if support.shape != (n_classes,):
         raise ValueError(
@@ -293,11 +330,10 @@ def _checked_support(support, n_classes):
     return support.astype(np.int64)
 
 
-def _bins(support, n_unknown, lower):
-    """Return the least and largest support of the bins that hold labels, (n_bins, 2), head
-    first.
-    """
+def _bins(support: np.ndarray, n_unknown: int, lower: ArrayLike | None) -> np.ndarray:
+    """Return the least and largest support of bins that hold labels, (n_bins, 2), head first."""
     if lower is None:
+        # The finest that leaves no more bins than have space for their names.
         bins = next(b for base in BASES if len(b := _non_empty(support, base)) <= MOST_BINS)
     else:
         lower = np.asarray(lower)
@@ -309,15 +345,18 @@ def _bins(support, n_unknown, lower):
     return bins
 
 
-def _non_empty(support, base):
+def _non_empty(support: np.ndarray, base: int) -> np.ndarray:
     """Return the bins 1, 2 to base, base + 1 to base^2, ... that hold labels."""
+    # Ends at powers of the base: with base 2 each bin is as wide as all before it.
     lower = [1, 2, base + 1]
     while lower[-1] <= support.max(initial=1):
         lower.append((lower[-1] - 1) * base + 1)
     return _between(support, np.array(lower))
 
 
-def _between(support, lower):
+def _between(support: np.ndarray, lower: np.ndarray) -> np.ndarray:
+    """Return the bins, by their least supports, that hold labels, head first."""
+    # A bin ends before the next one begins, and the last one at the most frequent label.
     upper = np.append(lower[1:] - 1, max(lower[-1], support.max(initial=1)))
     held = np.unique(np.searchsorted(lower, support[support > 0], side="right") - 1)
     bins = np.column_stack([lower, np.minimum(upper, support.max(initial=1))])

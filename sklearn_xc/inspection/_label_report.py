@@ -1,5 +1,7 @@
 """How a fitted model does on each label."""
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 
@@ -7,11 +9,12 @@ from ..base._label_counts import LabelReport
 from ..metrics._ranking import codes, true_labels
 from ..topk._predict import predict_topk
 from ..utils._given_labels import in_order_of
+from ..utils._typing import LabelsLike, MatrixLike
 from ..utils._unwrap import find_inner
 
 
-def label_report(estimator, X, y, k=None):
-    """Report training samples, weights and accuracy on held-out rows of every label.
+def label_report(estimator: Any, X: MatrixLike, y: LabelsLike, k: int | None = None) -> LabelReport:
+    """Report training samples, weights and accuracy on held-out samples of every label.
 
     Parameters
     ----------
@@ -19,12 +22,12 @@ def label_report(estimator, X, y, k=None):
         Fitted: a linear estimator of this package, or a Pipeline, search or other wrapper around
         one, which then makes the predictions.
     X : array-like, sparse, or whatever the first step of a pipeline takes
-        Rows that the estimator was not trained on.
+        Samples that the estimator was not trained on.
     y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
         Their true labels; the columns of a DataFrame go by their names. One that the model does
         not know has no line in the report. Of grades those that are not 0 are true.
     k : int, default=None
-        Count the k best labels of each row as predicted. By default those that `predict` gives.
+        Count the k best labels of each sample as predicted. By default those that `predict` gives.
 
     Returns
     -------
@@ -49,13 +52,15 @@ def label_report(estimator, X, y, k=None):
     ((20,), True)
     """
     inner = find_inner(estimator, "explain", into_meta_estimators=True).estimator
+    # The outer estimator predicts: a wrapper may choose other labels than its linear model.
     known = inner.label_report_
     predicted = estimator.predict(X) if k is None else predict_topk(estimator, X, k)[0]
     y = in_order_of(y, known.labels, missing="zero", unknown="dropped")
     truth = _indicator(y, known.labels, "y", grades=True)
     predicted = _indicator(predicted, known.labels, "the prediction", top=k is not None)
     if truth.shape[0] != predicted.shape[0]:
-        raise ValueError(f"y has {truth.shape[0]} rows, but X has {predicted.shape[0]}")
+        raise ValueError(f"y has {truth.shape[0]} samples, but X has {predicted.shape[0]}")
+    # True, predicted, and both at once, label by label.
     counts = [
         np.asarray(pattern.sum(axis=0), dtype=np.int64).ravel()
         for pattern in (truth, predicted, truth.multiply(predicted))
@@ -63,10 +68,10 @@ def label_report(estimator, X, y, k=None):
     return LabelReport(known.labels, known.support, known.n_weights, *counts)
 
 
-def _indicator(y, classes, name, top=False, grades=False):
-    """Return labels, an indicator, or the k best labels of each row, as CSR (n_samples,
-    n_classes).
-    """
+def _indicator(
+    y: LabelsLike, classes: np.ndarray, name: str, top: bool = False, grades: bool = False
+) -> sparse.csr_array:
+    """Return labels, an indicator, or (`top`) the best labels of each sample, as an indicator."""
     if not top:
         y = true_labels(y, name, grades)
     if y.ndim == 2 and not top:
@@ -75,9 +80,10 @@ def _indicator(y, classes, name, top=False, grades=False):
                 f"{name} has {y.shape[1]} columns, but the model has {len(classes)} labels"
             )
         return y.astype(np.int64)
+    # Labels that the model does not know share one more column, which is cut off in the end.
     table = {label: place for place, label in enumerate(classes.tolist())}
-    columns = codes(y.reshape(len(y), -1), table)
+    columns = codes(y.reshape(y.shape[0], -1), table)
     n_rows, per_row = columns.shape
-    columns = np.where(columns < 0, len(classes), columns).ravel()  # unknown ones at the end
+    columns = np.where(columns < 0, len(classes), columns).ravel()
     parts = np.ones(len(columns), dtype=np.int64), columns, np.arange(n_rows + 1) * per_row
     return sparse.csr_array(parts, shape=(n_rows, len(classes) + 1))[:, : len(classes)]

@@ -1,11 +1,15 @@
 """How frequent labels are."""
 
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from ..metrics._ranking import true_labels
+from ..utils._typing import LabelsLike
 from ..utils._unwrap import find_inner
-from ._display import DrawsOnAxes, draw_curve
+from ._display import Axes, DrawsOnAxes, draw_curve
 
 
 class LabelSupportDisplay(DrawsOnAxes):
@@ -40,13 +44,15 @@ class LabelSupportDisplay(DrawsOnAxes):
     ([3, 2, 1], 0)
     """
 
-    def __init__(self, support, n_empty=0, *, name=None):
+    def __init__(self, support: np.ndarray, n_empty: int = 0, *, name: str | None = None) -> None:
         self.support = support
         self.n_empty = n_empty
         self.name = name
 
     @classmethod
-    def from_estimator(cls, estimator, *, name=None, ax=None, **kwargs):
+    def from_estimator(
+        cls, estimator: Any, *, name: str | None = None, ax: Axes | None = None, **kwargs: Any
+    ) -> Self:
         """Draw what a fitted estimator was trained on.
 
         Parameters
@@ -67,7 +73,9 @@ class LabelSupportDisplay(DrawsOnAxes):
         return cls._of_counts(inner.label_report_.support, name).plot(ax, **kwargs)
 
     @classmethod
-    def from_labels(cls, y, *, name=None, ax=None, **kwargs):
+    def from_labels(
+        cls, y: LabelsLike, *, name: str | None = None, ax: Axes | None = None, **kwargs: Any
+    ) -> Self:
         """Draw the labels of some samples.
 
         Parameters
@@ -83,6 +91,7 @@ class LabelSupportDisplay(DrawsOnAxes):
         -------
         display : LabelSupportDisplay
         """
+        # Labels of a list do not name those without samples; an indicator has a column for each.
         labels = true_labels(y, "y", grades=True)
         if labels.ndim == 1:
             counts = np.unique(labels, return_counts=True)[1]
@@ -91,12 +100,14 @@ class LabelSupportDisplay(DrawsOnAxes):
         return cls._of_counts(counts, name).plot(ax, **kwargs)
 
     @classmethod
-    def _of_counts(cls, counts, name):
+    def _of_counts(cls, counts: ArrayLike, name: str | None) -> Self:
+        """Return the display of these numbers of samples."""
+        # Zeros are last, and have no place on a logarithmic axis.
         counts = np.sort(np.asarray(counts, dtype=np.int64))[::-1]
         n = int(np.count_nonzero(counts))
         return cls(counts[:n], len(counts) - n, name=name)
 
-    def plot(self, ax=None, *, name=None, **kwargs):
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> Self:
         """Draw the line.
 
         Parameters
@@ -121,6 +132,7 @@ class LabelSupportDisplay(DrawsOnAxes):
         for axis in (ax.xaxis, ax.yaxis):  # 1, 10, 100, without powers
             axis.set_major_formatter("{x:,g}")
             axis.set_minor_formatter("")
+        # Below 1, so that the tail of labels with one sample does not lie on the frame.
         ax.set_ylim(bottom=0.8)
         ax.set_xlabel("labels, the most frequent first")
         ax.set_ylabel("samples of the label")

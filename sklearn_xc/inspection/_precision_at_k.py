@@ -1,10 +1,15 @@
 """Precision among the k best labels, against k."""
 
-import numpy as np
+from typing import Any, Self
 
-from ..metrics._ranking import rank
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..metrics._ranking import Ranking, rank
+from ..utils._typing import LabelsLike, MatrixLike
 from ._display import (
     GREY,
+    Axes,
     DrawsOnAxes,
     default_k,
     draw_curve,
@@ -20,8 +25,8 @@ MOST = 10  # ranks drawn where the user says nothing
 class PrecisionAtKDisplay(DrawsOnAxes):
     """Precision at k against k, and the best that any ranking could reach.
 
-    Rows with fewer than k true labels keep precision at k below one even for a perfect ranking: the
-    grey line is the precision of that.
+    Samples with fewer than k true labels keep precision at k below one even for a perfect ranking:
+    the grey line is the precision of that.
 
     Parameters
     ----------
@@ -53,15 +58,30 @@ class PrecisionAtKDisplay(DrawsOnAxes):
     ([1.0, 0.5], [1.0, 0.75])
     """
 
-    def __init__(self, precision, attainable=None, *, name=None):
+    def __init__(
+        self,
+        precision: np.ndarray,
+        attainable: np.ndarray | None = None,
+        *,
+        name: str | None = None,
+    ) -> None:
         self.precision = precision
         self.attainable = attainable
         self.name = name
 
     @classmethod
     def from_estimator(
-        cls, estimator, X, y, *, k=None, sample_weight=None, name=None, ax=None, **kwargs
-    ):
+        cls,
+        estimator: Any,
+        X: MatrixLike,
+        y: LabelsLike,
+        *,
+        k: int | None = None,
+        sample_weight: ArrayLike | None = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
         """Display precision at 1 to k of a fitted estimator.
 
         Parameters
@@ -94,16 +114,16 @@ class PrecisionAtKDisplay(DrawsOnAxes):
     @classmethod
     def from_predictions(
         cls,
-        y_true,
-        y_pred,
+        y_true: LabelsLike,
+        y_pred: LabelsLike,
         *,
-        k=None,
-        classes=None,
-        sample_weight=None,
-        name=None,
-        ax=None,
-        **kwargs,
-    ):
+        k: int | None = None,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
         """Display precision at 1 to k of predictions.
 
         Parameters
@@ -132,14 +152,16 @@ class PrecisionAtKDisplay(DrawsOnAxes):
         return cls._of_ranking(ranking, name).plot(ax, **kwargs)
 
     @classmethod
-    def _of_ranking(cls, ranking, name):
+    def _of_ranking(cls, ranking: Ranking, name: str | None) -> Self:
+        """Return the display of a ranking, for each k up to its own."""
         k = np.arange(1, ranking.k + 1)
         weight = ranking.weight / ranking.weight.sum()
-        found = weight @ ranking.hits.cumsum(axis=1)
+        # Hits among the first k of a sample; a perfect ranking has min(n_true, k) of them.
+        hits = weight @ ranking.hits.cumsum(axis=1)
         true = [weight @ np.minimum(ranking.n_true, cut) for cut in k]
-        return cls(found / k, np.array(true) / k, name=name)
+        return cls(hits / k, np.array(true) / k, name=name)
 
-    def plot(self, ax=None, *, name=None, **kwargs):
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> Self:
         """Draw the curve.
 
         Parameters
@@ -159,13 +181,19 @@ class PrecisionAtKDisplay(DrawsOnAxes):
         ax = self._axes(ax)
         k = np.arange(1, len(self.precision) + 1)
         self.attainable_ = None
+        # Once in the axes: displays that share them are taken to be of the same samples.
         if self.attainable is not None and not has_curves(ax):
-            style = {"color": GREY, "linestyle": "--", "linewidth": 1}
-            (self.attainable_,) = ax.plot(k, self.attainable, label="perfect ranking", **style)
-        style = {"marker": "o", "markersize": 4, "label": self.name if name is None else name}
+            dashed: dict[str, Any] = {"color": GREY, "linestyle": "--", "linewidth": 1}
+            (self.attainable_,) = ax.plot(k, self.attainable, label="perfect ranking", **dashed)
+        style: dict[str, Any] = {
+            "marker": "o",
+            "markersize": 4,
+            "label": self.name if name is None else name,
+        }
         self.line_ = draw_curve(ax, k, self.precision, **{**style, **kwargs})
         ax.set(xlabel="k, labels looked at", ylabel="precision at k")
         ax.set_ylim(0, 1.02)
+        # Every k, or about ten of them, with whole numbers between.
         ax.set_xticks(k if len(k) <= 12 else k[:: -(-len(k) // 10)])
         ax.grid(alpha=0.3)
         if ax.get_legend_handles_labels()[1]:

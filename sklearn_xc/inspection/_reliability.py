@@ -1,11 +1,15 @@
 """Predicted probabilities against the frequencies that follow."""
 
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..metrics import reliability_curve
 from ..topk._predict import predict_topk
+from ..utils._typing import LabelsLike, MatrixLike
 from ..utils._unwrap import find_inner
-from ._display import GREY, DrawsOnAxes, draw_curve, has_curves, name_of, names_for
+from ._display import GREY, Axes, DrawsOnAxes, draw_curve, has_curves, name_of, names_for
 
 N_BINS = 15  # as in expected_calibration_error
 SMALLEST, LARGEST = 12, 120  # areas of the points, in square points
@@ -26,7 +30,7 @@ class ReliabilityDisplay(DrawsOnAxes):
     weight : ndarray of shape (n_bins,)
         Their number, or the sum of their weights.
     k : int, default=5
-        Best labels of each row that were looked at.
+        Best labels of each sample that were looked at.
     name : str, default=None
         Of the model, in the legend.
 
@@ -54,7 +58,15 @@ class ReliabilityDisplay(DrawsOnAxes):
     0.225
     """
 
-    def __init__(self, prob_true, prob_pred, weight, *, k=5, name=None):
+    def __init__(
+        self,
+        prob_true: np.ndarray,
+        prob_pred: np.ndarray,
+        weight: np.ndarray,
+        *,
+        k: int = 5,
+        name: str | None = None,
+    ) -> None:
         self.prob_true = prob_true
         self.prob_pred = prob_pred
         self.weight = weight
@@ -62,7 +74,7 @@ class ReliabilityDisplay(DrawsOnAxes):
         self.name = name
 
     @property
-    def error(self):
+    def error(self) -> float:
         """Expected calibration error over these bins."""
         distance = np.abs(self.prob_true - self.prob_pred)
         return float(self.weight @ distance / self.weight.sum())
@@ -70,18 +82,18 @@ class ReliabilityDisplay(DrawsOnAxes):
     @classmethod
     def from_estimator(
         cls,
-        estimator,
-        X,
-        y,
+        estimator: Any,
+        X: MatrixLike,
+        y: LabelsLike,
         *,
-        k=5,
-        n_bins=N_BINS,
-        strategy="uniform",
-        sample_weight=None,
-        name=None,
-        ax=None,
-        **kwargs,
-    ):
+        k: int = 5,
+        n_bins: int = N_BINS,
+        strategy: str = "uniform",
+        sample_weight: ArrayLike | None = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
         """Display the reliability of a fitted estimator with ``predict_topk(X, k,
         scores="proba")``.
 
@@ -93,7 +105,7 @@ class ReliabilityDisplay(DrawsOnAxes):
         y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
             True labels.
         k : int, default=5
-            Best labels of each row to look at; all of them where there are fewer.
+            Best labels of each sample to look at; all of them where there are fewer.
         n_bins : int, default=15
         strategy : {"uniform", "quantile"}, default="uniform"
             Bins of equal width, or of about equal numbers of predictions.
@@ -129,19 +141,19 @@ class ReliabilityDisplay(DrawsOnAxes):
     @classmethod
     def from_predictions(
         cls,
-        y_true,
-        y_pred,
-        y_prob=None,
+        y_true: LabelsLike,
+        y_pred: LabelsLike,
+        y_prob: ArrayLike | None = None,
         *,
-        k=5,
-        n_bins=N_BINS,
-        strategy="uniform",
-        classes=None,
-        sample_weight=None,
-        name=None,
-        ax=None,
-        **kwargs,
-    ):
+        k: int = 5,
+        n_bins: int = N_BINS,
+        strategy: str = "uniform",
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
         """Display the reliability of predicted probabilities.
 
         Parameters
@@ -149,12 +161,12 @@ class ReliabilityDisplay(DrawsOnAxes):
         y_true : array-like of shape (n,), or array-like or sparse matrix of shape (n, K)
             Class labels, or an indicator of zeros and ones.
         y_pred : array-like of shape (n, m), or array-like or sparse matrix of shape (n, K)
-            With `y_prob` the labels predicted for each row, best first; without it the
+            With `y_prob` the labels predicted for each sample, best first; without it the
             probabilities of all labels, or a sparse matrix of some.
         y_prob : array-like of shape (n, m), default=None
             The probabilities of the labels in `y_pred`.
         k : int, default=5
-            Best labels of each row to look at; all of them where there are fewer.
+            Best labels of each sample to look at; all of them where there are fewer.
         n_bins : int, default=15
         strategy : {"uniform", "quantile"}, default="uniform"
             Bins of equal width, or of about equal numbers of predictions.
@@ -182,7 +194,7 @@ class ReliabilityDisplay(DrawsOnAxes):
         )
         return cls(*curve, k=k, name=name).plot(ax, **kwargs)
 
-    def plot(self, ax=None, *, name=None, **kwargs):
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> Self:
         """Draw the diagram.
 
         Parameters
@@ -200,12 +212,14 @@ class ReliabilityDisplay(DrawsOnAxes):
             self, with the attributes.
         """
         ax = self._axes(ax)
+        # The diagonal once, whatever number of displays share the axes.
         if not has_curves(ax):
             ax.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1, label="calibrated")
         name = self.name if name is None else name
         label = f"error {self.error:.3f}" if name is None else f"{name}, error {self.error:.3f}"
         style = {"label": label, **kwargs}
         self.line_ = draw_curve(ax, self.prob_pred, self.prob_true, **style)
+        # The area of a point, not its width, is what a reader compares.
         areas = SMALLEST + (LARGEST - SMALLEST) * self.weight / self.weight.max()
         colour = self.line_.get_color()
         self.points_ = ax.scatter(self.prob_pred, self.prob_true, areas, color=colour, zorder=3)

@@ -2,8 +2,10 @@
 
 from dataclasses import replace
 from functools import partial
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils import check_random_state
 
@@ -17,13 +19,15 @@ from ..utils._callbacks import Progress, with_callbacks
 from ..utils._matrix import as_rows
 from ..utils._random import stream
 from ..utils._records import savable
+from ..utils._typing import LabelsLike, Matrix, MatrixLike, RandomState
 from ._auto import PUBLISHED, bias_of, passes_of, settings_of
 from ._data import MemoirData, factors_of_texts, with_class_weight
 from ._fitted import check_loaded, warn_if_still_rising
-from ._growing_weights import of_length_one, outside
+from ._growing_weights import GrowingWeights, Iterates, of_length_one, outside
 from ._parameters import CONSTRAINTS, SEARCH_PARAMS
 from ._state import MemoirState
-from ._train import MemoirProblem, SearchSettings, fit_memoir, require_lists_of_features
+from ._train import MemoirOutcome, MemoirProblem, fit_memoir, require_lists_of_features
+from ._violator_search import SearchSettings
 
 
 @savable
@@ -56,8 +60,8 @@ class MemoirSVC(KeepsUsedColumns, CalibratedMixin, TrainsInParts, BaseXCClassifi
     alpha : "auto" or float, default="auto"
         Strength of the penalty, up to 1e12. "auto" is 0.3 for "l2" and 0.03 for "l1", times the
         mean of ``||x||^2`` and its root, over the weight of all samples (their number without
-        `sample_weight`); reported as ``alpha_``. With `partial_fit` it follows the different rows
-        seen so far, and counts half for new ones: of a stream half has come at the mean.
+        `sample_weight`); reported as ``alpha_``. With `partial_fit` it follows the different
+        samples seen so far, and counts half for new ones: of a stream half has come at the mean.
         Published: 1 and 1e-6, with ``reduction="sum"``. The threshold of the paper's eq. 13
         belongs to ``alpha * ||W||_1``, as here; its eq. 11 has half of that.
     rho : float, default=1.0
@@ -73,7 +77,7 @@ class MemoirSVC(KeepsUsedColumns, CalibratedMixin, TrainsInParts, BaseXCClassifi
         sparse X and without hnswlib; of dense X "hnsw" from about 21 000 classes of 128 dimensions
         and 11 000 of 256 on. Up to 2048 classes ("lsh": 28) exact search runs. See ``search_``.
     search_params : dict or None, default=None
-        What an index goes by; None, or an entry left out, is its default:
+        Settings of an index; None, or an entry left out, is its default:
 
         - "min_recall", 0.9: share of the best ten classes that it should retrieve, from 0 to 1. It
           searches as wide as this takes, and where it still falls short it says so and hands over
@@ -191,12 +195,12 @@ class MemoirSVC(KeepsUsedColumns, CalibratedMixin, TrainsInParts, BaseXCClassifi
 
     Notes
     -----
-    Rows should be of a similar scale; one of more than ten usual lengths counts as one of ten.
+    Samples should be of a similar scale; one of more than ten usual lengths counts as one of ten.
 
     A pass of `fit` visits samples in random order, `partial_fit` in the order in which they are
     given, so that a stream in parts is trained on as in one piece, unless samples of one class
     stand together much more often than by chance; rates, penalty, averages and the weight of a
-    sample are relative to all rows seen, which are told apart by a hash.
+    sample are relative to all samples seen, which are told apart by a hash.
 
     Memory: 8 bytes for each weight while it is trained, 12 with `average` (from a third of the
     classes on a feature has an array of all), up to half as much again as room to grow, and 20 in
@@ -245,33 +249,33 @@ class MemoirSVC(KeepsUsedColumns, CalibratedMixin, TrainsInParts, BaseXCClassifi
 
     def __init__(
         self,
-        penalty="l2",
+        penalty: str = "l2",
         *,
-        alpha="auto",
-        rho=1.0,
-        search="auto",
-        search_params=None,
-        batch_size="auto",
-        reduction="mean",
-        max_iter="auto",
-        eta0="auto",
-        eta_step="auto",
-        fit_intercept=True,
-        sampling="uniform",
-        average=True,
-        normalize_scores=False,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=5,
-        class_weight=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        warm_start=False,
-        calibration=None,
-        calibration_cv=5,
-        label_feature_weight=1.0,
-    ):
+        alpha: float | str = "auto",
+        rho: float = 1.0,
+        search: str = "auto",
+        search_params: dict[str, Any] | None = None,
+        batch_size: int | str = "auto",
+        reduction: str = "mean",
+        max_iter: int | str = "auto",
+        eta0: float | str = "auto",
+        eta_step: float | str = "auto",
+        fit_intercept: bool = True,
+        sampling: str = "uniform",
+        average: bool = True,
+        normalize_scores: bool = False,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        class_weight: dict | str | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        calibration: str | None = None,
+        calibration_cv: Any = 5,
+        label_feature_weight: float = 1.0,
+    ) -> None:
         self.penalty = penalty
         self.alpha = alpha
         self.rho = rho
@@ -299,7 +303,14 @@ class MemoirSVC(KeepsUsedColumns, CalibratedMixin, TrainsInParts, BaseXCClassifi
         self.label_feature_weight = label_feature_weight
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None, label_features=None, classes=None):
+    def fit(
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        sample_weight: ArrayLike | None = None,
+        label_features: MatrixLike | None = None,
+        classes: ArrayLike | None = None,
+    ) -> Self:
         """Fit the weights of all classes.
 
         Parameters
@@ -337,15 +348,15 @@ class MemoirSVC(KeepsUsedColumns, CalibratedMixin, TrainsInParts, BaseXCClassifi
         """
         progress = Progress.of_fit(self, X, y, sample_weight)
         with self._all_or_nothing():
-            rows, codes, sample_weight, texts, start = validate_warm_start(
+            rows, codes, s, texts, start = validate_warm_start(
                 self, X, y, sample_weight, label_features, classes
             )
             if self.calibration is not None:
-                self._calibrate(rows.matrix(), y, sample_weight, label_features, classes)
+                self._calibrate(rows.matrix(), y, s, label_features, classes)
             rng = check_random_state(self.random_state)
             of_classes = self.class_weight, self.classes_
-            weight, totals = with_class_weight(*of_classes, codes, sample_weight)
-            data, kept_apart = MemoirData(rows, codes, weight).split(self, rng, sample_weight)
+            weight, totals = with_class_weight(*of_classes, codes, s)
+            data, kept_apart = MemoirData(rows, codes, weight).split(self, rng, s)
             data = data.with_texts(texts, factors_of_texts(*of_classes, totals))
             if start is None:
                 state = MemoirState(coordinates=data.coordinates(self))
@@ -354,7 +365,7 @@ class MemoirSVC(KeepsUsedColumns, CalibratedMixin, TrainsInParts, BaseXCClassifi
             data, before = data.inside(state.coordinates), self._columns
             of_rows = data.rows.features, data.rows.shape[1]
             data = data.narrowed(self._keep_columns(*of_rows, start is None, data.rows.dense))
-            if start is not None and before is not None:
+            if start is not None and before is not None and self._columns is not None:
                 start = start.in_columns(before, self._columns)
             state, weight = state.with_totals(totals).with_samples(*data.measures())
             n_passes = passes_of(self, len(data.codes))
@@ -382,10 +393,12 @@ class MemoirSVC(KeepsUsedColumns, CalibratedMixin, TrainsInParts, BaseXCClassifi
         warn_if_still_rising(self, outcome)
         return self
 
-    def _needs_a_beginning(self):
-        return self.fit_intercept  # the size of the constant feature is that of the first rows
+    def _needs_a_beginning(self) -> bool:
+        return self.fit_intercept  # the size of the constant feature is that of the first samples
 
-    def _partial_fit(self, X, codes, sample_weight, first):
+    def _partial_fit(
+        self, X: Matrix, codes: np.ndarray, sample_weight: np.ndarray | None, first: bool
+    ) -> None:
         """Make one pass over more samples, in the order given, as over the whole of a stream."""
         self._refuse_calibration()
         n_before, n_calls = 0 if first else self.n_iter_, vars(self).get("n_iter_", 0)
@@ -397,7 +410,7 @@ class MemoirSVC(KeepsUsedColumns, CalibratedMixin, TrainsInParts, BaseXCClassifi
         data, state = MemoirData(as_rows(X), codes, weight).counted(), state.with_totals(totals)
         seed = check_random_state(self.random_state).randint(2**31)
         seed = int(stream(seed, "part", n_before).integers(2**31))
-        start, before = state.saved, state.mean_weight
+        start, weight_before = state.saved, state.mean_weight
         if first:
             state = replace(state, coordinates=data.coordinates(self))
         data = data.inside(state.coordinates)
@@ -405,8 +418,8 @@ class MemoirSVC(KeepsUsedColumns, CalibratedMixin, TrainsInParts, BaseXCClassifi
         data = data.narrowed(self._keep_columns(*of_rows, first, data.rows.dense))
         start = start and self._start_weights()
         state, weight = state.with_samples(*data.measures())
-        if start is not None and before not in (0, state.mean_weight):
-            start = start.in_weights_of(before / state.mean_weight)
+        if start is not None and weight_before not in (0, state.mean_weight):
+            start = start.in_weights_of(weight_before / state.mean_weight)
         known = state.mean_weight, state.n_visited, sorted_by_class(data.codes)
         problem = MemoirProblem(data.rows, data.codes, weight, len(self.classes_), *known)
         progress, state = self._progress_of_part(), self._with_bias(state)
@@ -415,11 +428,13 @@ class MemoirSVC(KeepsUsedColumns, CalibratedMixin, TrainsInParts, BaseXCClassifi
 
     # ------------------------------------------------------------------------------ the model
 
-    def _with_bias(self, state):
+    def _with_bias(self, state: MemoirState) -> MemoirState:
         """Return the state with the value of the constant feature, which stays once it is known."""
         return replace(state, bias=bias_of(self, state)) if state.bias is None else state
 
-    def _train(self, problem, state, start, **how):
+    def _train(
+        self, problem: MemoirProblem, state: MemoirState, start: Iterates | None, **how: Any
+    ) -> MemoirOutcome:
         """Make passes, and predict with what they have come to; `state` is that before them."""
         settings, reported = settings_of(self, state)
         search = SearchSettings(self.search, **search_params(self))
@@ -431,21 +446,26 @@ class MemoirSVC(KeepsUsedColumns, CalibratedMixin, TrainsInParts, BaseXCClassifi
         self._set_model(outcome.iterates, state)
         return outcome
 
-    def _score_on(self, kept_apart, state, weights):
+    def _score_on(
+        self, kept_apart: MemoirData, state: MemoirState, weights: GrowingWeights
+    ) -> float:
+        """Return the F1 of the samples kept apart, by weights in training."""
         return kept_apart.macro_f1(*self._finished(weights.save(), state), self._threads())
 
-    def _set_model(self, iterates, state):
+    def _set_model(self, iterates: Iterates, state: MemoirState) -> None:
         """Predict with these weights from now on."""
         coef, intercept = self._finished(iterates, state)
         if not (np.isfinite(coef.data).all() and np.isfinite(intercept).all()):
             raise ValueError("the weights left the range of float32: scale the features")
         if len(self.classes_) == 2:
             coef, intercept = sparse.csr_array(coef[1:] - coef[:1]), intercept[1:] - intercept[:1]
-        # Without the index: beside these weights and the lists that partial_fit goes on from it
+        # Without the index: with these weights and the lists that partial_fit goes on from, it
         # would be the peak of the memory that a fit takes.
         self._set_linear_model(coef, intercept, indexed=False)
 
-    def _finished(self, iterates, state):
+    def _finished(
+        self, iterates: Iterates, state: MemoirState
+    ) -> tuple[sparse.csr_array, np.ndarray]:
         """Return weights and intercepts to predict with, of all classes, for samples as given."""
         coef, constant = iterates.model(len(self.classes_), self.average)
         coef = self._in_all_columns(coef)
@@ -455,23 +475,27 @@ class MemoirSVC(KeepsUsedColumns, CalibratedMixin, TrainsInParts, BaseXCClassifi
 
     # ----------------------------------------------------------------------- what it goes on from
 
-    def _start_weights(self):
+    def _start_weights(self) -> Iterates | None:
+        """Return the iterates that training goes on from."""
         return self._state.saved
 
-    def _move_columns(self, before):
+    def _move_columns(self, before: np.ndarray) -> None:
+        """Move the saved lists to the columns that are kept now."""
+        assert self._columns is not None  # they have just become more
         saved = self._state.saved.in_columns(before, self._columns)
         self._state = replace(self._state, saved=saved)
 
-    def _columns_by_hand(self):
+    def _columns_by_hand(self) -> np.ndarray:
         return self._columns[:0]  # training goes on from lists of its own
 
-    def _place_classes(self, places):
+    def _place_classes(self, places: np.ndarray) -> None:
+        """Move the state to new places of the classes."""
         self._state = self._state.placed(places, len(self.classes_))
 
-    def _require_size(self, n_classes, n_features):
+    def _require_size(self, n_classes: int, n_features: int) -> None:
         super()._require_size(n_classes, n_features)
         require_lists_of_features(n_classes, n_features)
 
-    def _check_loaded(self, mapped):
+    def _check_loaded(self, mapped: bool) -> None:
         super()._check_loaded(mapped)
         check_loaded(self, mapped)

@@ -3,42 +3,45 @@
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 from sklearn.metrics import f1_score
 
+from ..base._classifier import BaseXCClassifier
+from ..base._label_texts import Texts
 from ..base._multiclass import held_out_samples
 from ..topk._inverted_index import InvertedIndex
 from ..training._class_weight import weights_of_labels
+from ..utils._column_map import ColumnMap
 from ..utils._coordinates import Coordinates
 from ..utils._rows import Rows
 
 
 class MemoirData(NamedTuple):
-    """Samples, their classes and their weights, which are of size 0, or None, for 1.
+    """Samples, their classes and their weights.
 
     Attributes
     ----------
     rows : Rows
     codes : ndarray of int32 (n_samples,)
-    weight : ndarray of float32 (n_samples,), of size 0, or None
+    weight : ndarray of float32 (n_samples,), or of size 0 for 1
     """
 
     rows: Rows
     codes: np.ndarray
-    weight: np.ndarray | None
+    weight: np.ndarray
 
-    def take(self, chosen):
-        weight = self.weight
-        if weight is not None and weight.size:
-            weight = weight[chosen]
+    def take(self, chosen: np.ndarray) -> "MemoirData":
+        """Return some of the samples."""
+        weight = self.weight[chosen] if self.weight.size else self.weight
         return MemoirData(self.rows.take(chosen), self.codes[chosen], weight)
 
-    def counted(self):
+    def counted(self) -> "MemoirData":
         """Return the samples without those of weight zero, which are nowhere."""
         if not self.weight.size or self.weight.all():
             return self
         return self.take(self.weight > 0)
 
-    def with_texts(self, texts, factors=None):
+    def with_texts(self, texts: Texts, factors: np.ndarray | None = None) -> "MemoirData":
         """Return samples with the texts of labels below them; `factors` are weights of classes."""
         if not texts.n:
             return self
@@ -47,16 +50,12 @@ class MemoirData(NamedTuple):
         weight = np.empty(0, np.float32) if weight is None else weight
         return MemoirData(texts.below(self.rows), texts.labels_below(self.codes), weight)
 
-    def split(self, model, rng, sample_weight):
-        """Return the samples to train on and those kept apart for early stopping, or None.
+    def split(
+        self, model: BaseXCClassifier, rng: np.random.RandomState, sample_weight: np.ndarray | None
+    ) -> tuple["MemoirData", "MemoirData | None"]:
+        """Return the samples to train on, and those kept apart if the model stops early, or None.
 
-        Parameters
-        ----------
-        model : MemoirSVC
-            Whose parameters say whether, and which part.
-        rng : RandomState
-        sample_weight : ndarray of float32 (n_samples,), or None
-            Without the weights of the classes, for the scores of the samples kept apart.
+        Samples kept apart count with `sample_weight`, which does not hold weights of the classes.
         """
         data = self.counted()
         if not model.early_stopping:
@@ -64,64 +63,63 @@ class MemoirData(NamedTuple):
         held_out = held_out_samples(data.codes, model.validation_fraction, rng)
         if not held_out.any():
             return data, None
+        given = np.empty(0, np.float32)
         if sample_weight is not None:
-            sample_weight = sample_weight[self.weight > 0]
-        return data.take(~held_out), data._replace(weight=sample_weight).take(held_out)
+            given = sample_weight[self.weight > 0]
+        return data.take(~held_out), data._replace(weight=given).take(held_out)
 
-    def coordinates(self, model):
-        """Return coordinates that centre the columns of dense rows, if these are very uneven.
-
-        A mere length is what rates and penalties follow.
-        """
+    def coordinates(self, model: BaseXCClassifier) -> Coordinates:
+        """Return coordinates that centre the columns of dense rows, if these are very uneven."""
+        # Without an intercept nothing could take up the means. Scores by cosine are of columns as
+        # they are.
         if not self.rows.dense or not model.fit_intercept or model.normalize_scores:
             return Coordinates()
         weight = self.weight if self.weight.size else None
         suited = self.rows.shortened(weight).coordinates(weight)
+        # Coordinates without a mean change the length of rows only, which rates and penalties
+        # follow by themselves.
         return Coordinates() if suited.mean is None else suited
 
-    def narrowed(self, columns):
+    def narrowed(self, columns: ColumnMap | None) -> "MemoirData":
         """Return the samples by the columns of a `ColumnMap`, which are kept of sparse rows."""
         if columns is None:
             return self
         return self._replace(rows=self.rows.as_sparse().narrowed(columns))
 
-    def inside(self, coordinates):
+    def inside(self, coordinates: Coordinates) -> "MemoirData":
+        """Return the samples in these coordinates."""
         return self._replace(rows=self.rows.inside(coordinates))
 
-    def measures(self):
+    def measures(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return hashes of the rows, uint64, their squared lengths, float64, and weights."""
         return self.rows.hashes(), self.rows.squared_norms(), self.weight
 
-    def macro_f1(self, coef, intercept, n_threads):
+    def macro_f1(self, coef: sparse.csr_array, intercept: np.ndarray, n_threads: int) -> float:
         """Return the macro-averaged F1 of the samples by these weights."""
-        found = InvertedIndex(coef, intercept).topk(self.rows, 1, n_threads)[0].ravel()
-        return f1_score(
-            self.codes, found, average="macro", zero_division=0, sample_weight=self.weight
-        )
+        predicted = InvertedIndex(coef, intercept).topk(self.rows, 1, n_threads)[0].ravel()
+        weight = self.weight if self.weight.size else None
+        scored = self.codes, predicted
+        return f1_score(*scored, average="macro", zero_division=0, sample_weight=weight)
 
 
-def factors_of_texts(class_weight, classes, totals):
+def factors_of_texts(
+    class_weight: dict | str | None, classes: np.ndarray, totals: np.ndarray | None
+) -> np.ndarray | None:
     """Return weights of the classes, by the samples counted so far; None for weights of 1."""
     return None if class_weight is None else weights_of_labels(class_weight, classes, totals)
 
 
-def with_class_weight(class_weight, classes, codes, sample_weight, totals=0):
-    """Return weights with those of the classes, of size 0 for 1.
+def with_class_weight(
+    class_weight: dict | str | None,
+    classes: np.ndarray,
+    codes: np.ndarray,
+    sample_weight: np.ndarray | None,
+    totals: np.ndarray | float = 0,
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return weights of the samples times those of their classes, and the totals with this call.
 
-    Parameters
-    ----------
-    class_weight : "balanced", dict or None
-    classes : ndarray (n_classes,)
-    codes : ndarray of int32 (n_samples,)
-    sample_weight : ndarray of float32 (n_samples,), or None
-    totals : ndarray of float64 (n_classes,), default=0
-        Weights of the classes in the calls before, which "balanced" counts.
-
-    Returns
-    -------
-    weight : ndarray of float32 (n_samples,), or of size 0
-    totals : ndarray of float64 (n_classes,), or None
-        With this call; None where they are not needed.
+    Weights of 1 are of size 0. `totals`, which "balanced" counts, are the weights of the samples of
+    each class in the calls before; without `class_weight` None is returned for them.
     """
     if class_weight is None:
         return np.empty(0, np.float32) if sample_weight is None else sample_weight, None

@@ -1,5 +1,6 @@
 """Checks of a fitted MemoirSVC: of its state, and whether it had time enough."""
 
+from ..base._classifier import BaseXCClassifier
 from ..training._convergence import still_rose, warn_not_converged
 from ..utils._callbacks import FIT_CALLER
 from ..utils._records import (
@@ -8,9 +9,10 @@ from ..utils._records import (
     is_text,
     require_attributes,
 )
+from ._train import MemoirOutcome
 
 
-def check_loaded(model, mapped):
+def check_loaded(model: BaseXCClassifier, mapped: bool) -> None:
     """Raise ValueError if attributes that were loaded do not fit together."""
     require_attributes(
         model,
@@ -30,7 +32,7 @@ def check_loaded(model, mapped):
         state.saved.require_lists(model._n_kept, len(model.classes_))
 
 
-def warn_if_still_rising(model, outcome):
+def warn_if_still_rising(model: BaseXCClassifier, outcome: MemoirOutcome) -> None:
     """Warn where the score of the samples kept apart still rose when `max_iter` ended a fit."""
     if outcome.scores and not outcome.stopped and still_rose(outcome.scores):
         warn_not_converged(

@@ -1,4 +1,4 @@
-"""What a MemoirSVC knows of the samples of all its calls, and the iterates that it goes on from."""
+"""The state of a MemoirSVC between calls: sums over all samples so far, and the last iterates."""
 
 from dataclasses import dataclass, replace
 
@@ -35,7 +35,7 @@ class MemoirState:
     n_visited : int
         Visits of samples by the passes.
     new : float
-        Share of the rows of the last call that no call before had; 0 for the first call.
+        Share of the samples of the last call that no call before had; 0 for the first call.
     coordinates : Coordinates
         In which the passes are made.
     bias : float or None
@@ -60,32 +60,27 @@ class MemoirState:
 
     @property
     def mean_square(self) -> float:
+        """Weighted mean of ||x||^2 over all visits; 1 where it would be 0."""
         return self.squares / self.seen.weight_of_visits or 1.0
 
-    def begun_anew(self):
+    def begun_anew(self) -> "MemoirState":
         """Return the state with nothing seen, in the coordinates of its iterates."""
         return MemoirState(coordinates=self.coordinates, bias=self.bias)
 
-    def with_totals(self, totals):
+    def with_totals(self, totals: np.ndarray | None) -> "MemoirState":
         """Return the state with other weights of the classes, the same for None."""
         return self if totals is None else replace(self, totals=totals)
 
-    def with_samples(self, hashes, squares, weight):
+    def with_samples(
+        self, hashes: np.ndarray, squares: np.ndarray, weight: np.ndarray
+    ) -> tuple["MemoirState", np.ndarray]:
         """Return the state with the samples of a call too, and the weights to train them with.
 
-        Steps are of one rate, and as long as the row: that of a row far longer than others would
-        undo those of all of them, whatever its loss. It counts as one of `FAR` typical lengths.
-
-        Parameters
-        ----------
-        hashes, squares, weight
-            The `MemoirData.measures` of the samples.
-
-        Returns
-        -------
-        state : MemoirState
-        weight : ndarray of float32 (n_samples,), or of size 0 for 1
+        The arguments are the `MemoirData.measures` of the samples.
         """
+        # Steps are of one rate, and as long as the sample: the step of one far longer than the
+        # others would undo the steps of all of them, whatever its loss. It counts as a sample of
+        # `FAR` typical lengths.
         of_step = shares(np.sqrt(squares), self._typical_length(squares))
         if of_step.min() < 1:
             weight = (of_step * weight if weight.size else of_step).astype(np.float32)
@@ -101,17 +96,17 @@ class MemoirState:
         )
         return state, weight
 
-    def _typical_length(self, squares):
-        """Return the typical row length: of earlier calls, or in the first call its median."""
+    def _typical_length(self, squares: np.ndarray) -> float:
+        """Return the typical length of samples: of earlier calls, or the median of the first."""
         if self.seen.weight_of_visits > 0 and self.squares > 0:
             return float(np.sqrt(self.squares / self.seen.weight_of_visits))
         return typical_length(squares)
 
-    def after(self, iterates, n_visits):
-        """Return the state after passes with so many visits that led to these iterates."""
+    def after(self, iterates: Iterates, n_visits: int) -> "MemoirState":
+        """Return the state after passes of `n_visits` visits that led to these iterates."""
         return replace(self, saved=iterates, n_visited=self.n_visited + n_visits)
 
-    def placed(self, places, n_classes):
+    def placed(self, places: np.ndarray, n_classes: int) -> "MemoirState":
         """Return the state with each class at its new place."""
         totals = self.totals
         if totals is not None:

@@ -1,16 +1,18 @@
 """The run function of MEMOIR: passes of batches, each with shrinking, projection or truncation."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from .._kernels.memoir import _steps as kernel
+from ..utils._callbacks import Progress
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import single_threaded_blas
 from ..utils._random import stream
 from ..utils._rows import Rows
 from ._growing_weights import GrowingWeights, Iterates
-from ._violator_search import AllClasses, make_search
+from ._violator_search import AllClasses, IndexedClasses, SearchSettings, make_search
 
 BYTES_OF_A_FEATURE = 32  # that no class uses
 
@@ -60,16 +62,6 @@ class MarginSettings:
 
 
 @dataclass(frozen=True)
-class SearchSettings:
-    """Where the most violating classes are looked for, as in the estimator."""
-
-    search: str
-    min_recall: float
-    n_bits: int
-    sketch_dim: int
-
-
-@dataclass(frozen=True)
 class MemoirOutcome:
     """Result of the passes.
 
@@ -83,7 +75,7 @@ class MemoirOutcome:
     n_scored : float
         Mean number of classes scored for a sample.
     search : {"exact", "hnsw", "lsh"}
-        What ran.
+        The search that ran.
     recall : float
     """
 
@@ -96,13 +88,13 @@ class MemoirOutcome:
     recall: float
 
 
-def require_lists_of_features(n_classes, n_features):
+def require_lists_of_features(n_classes: int, n_features: int) -> None:
     """Refuse lists of weights that do not fit into memory while they are empty."""
     require_memory(
         BYTES_OF_A_FEATURE * n_features + 4 * n_classes,
         f"fit: empty lists of the weights of {n_features} features",
-        "use fewer features (VarianceThreshold() before it drops those that no row has; a feature "
-        "selection, or a smaller hashing, others)",
+        "use fewer features (VarianceThreshold() before it drops those that no sample has; a "
+        "feature selection, or a smaller hashing, others)",
     )
 
 
@@ -110,25 +102,17 @@ def fit_memoir(
     problem: MemoirProblem,
     settings: MarginSettings,
     search_settings: SearchSettings,
-    start,
+    start: Iterates | None,
     *,
     n_passes: int,
     seed: int,
-    n_jobs,
-    progress,
-    validate=None,
+    n_jobs: int | None,
+    progress: Progress,
+    validate: Callable[[GrowingWeights], float] | None = None,
 ) -> MemoirOutcome:
-    """Make passes over the samples.
+    """Make passes over the samples, from `start` on, until the score of `validate` stops rising.
 
-    Parameters
-    ----------
-    start : Iterates or None
-        To go on from.
-    n_jobs : int or None
-        Of the index.
-    progress : Progress
-    validate : callable or None
-        From the weights to a score; passes end when it no longer rises.
+    `n_jobs` are the threads of the index.
     """
     n_features = problem.rows.shape[1]
     weights = GrowingWeights(
@@ -157,7 +141,12 @@ def fit_memoir(
     )
 
 
-def run_passes(steps, n_passes, progress, validate):
+def run_passes(
+    steps: "MemoirSteps",
+    n_passes: int,
+    progress: Progress,
+    validate: Callable[[GrowingWeights], float] | None,
+) -> tuple[list[float], list[float], bool]:
     """Make passes until `validate` or a callback ends them; losses, scores, ended or not."""
     losses, scores, stopped = [], [], False
     weights, settings = steps.weights, steps.settings
@@ -185,13 +174,6 @@ def run_passes(steps, n_passes, progress, validate):
 class MemoirSteps:
     """Passes over samples that change weights in place.
 
-    Parameters
-    ----------
-    problem : MemoirProblem
-    weights : GrowingWeights
-    settings : MarginSettings
-    seed : int
-
     Attributes
     ----------
     search : AllClasses or IndexedClasses
@@ -201,9 +183,12 @@ class MemoirSteps:
         told by ``changed(classes)`` which classes their steps may have moved.
     """
 
-    def __init__(self, problem, weights, settings, seed):
+    def __init__(
+        self, problem: MemoirProblem, weights: GrowingWeights, settings: MarginSettings, seed: int
+    ) -> None:
         self.problem, self.weights, self.settings = problem, weights, settings
-        self.search, self.seed = AllClasses(), seed
+        self.search: AllClasses | IndexedClasses = AllClasses()
+        self.seed = seed
         self.y, self.sample_weight = problem.codes, problem.sample_weight
         rows, bias, weight = problem.rows, settings.bias, problem.sample_weight
         self.samples = kernel.Samples(
@@ -222,7 +207,7 @@ class MemoirSteps:
         self.stop = np.zeros(1, dtype=np.int32)
         self.n_scored = self.n_visited = 0
 
-    def order(self, epoch):
+    def order(self, epoch: int) -> np.ndarray:
         """Return the samples of a pass: each once, or each class equally often."""
         rng = stream(self.seed, "pass", epoch)
         if self.settings.sampling == "uniform":
@@ -233,14 +218,10 @@ class MemoirSteps:
         drawn = rng.integers(len(present), size=len(self.visited))
         return by_class[ends[drawn] - 1 - rng.integers(counts[drawn])]
 
-    def epoch(self, number, n_before):
-        """Return a pass; returns the mean loss of the samples, each before its step.
+    def epoch(self, number: int, n_before: int) -> float:
+        """Make a pass, and return the mean loss of the samples, each before its step.
 
-        Parameters
-        ----------
-        number : int
-        n_before : int
-            Samples visited before, in passes and calls.
+        `n_before` samples were visited before, in passes and calls.
         """
         order = self.order(number)
         n_batches = max(1, round(len(order) / self.settings.batch_size))
@@ -251,17 +232,17 @@ class MemoirSteps:
         counted = self.sample_weight[order].sum(dtype=np.float64) if self.sample_weight.size else 0
         return loss / (counted or len(order))
 
-    def batch(self, samples, t):
-        """Run one round of the outer loop of Algorithm 1 or 2; returns the sum of the losses.
-
-        A batch of fewer samples than the settings speak of, as a part of the data may be, carries
-        its share of the penalty and of the time t, so that parts add up to the whole.
-        """
+    def batch(self, samples: np.ndarray, t: float) -> float:
+        """Run one round of the outer loop of Algorithm 1 or 2, and return the sum of the losses."""
         s, weights = self.settings, self.weights
         eta = s.eta0 / (1 + s.eta_step * t)
+        # A batch of fewer samples than the settings speak of, as a part of the data may be, carries
+        # its share of the penalty and of the time t, so that parts add up to the whole.
         share = len(samples) / s.batch_size
         if s.penalty == "l2":
-            weights.shrink(1 - s.alpha * eta * share)
+            weights.shrink(1 - s.alpha * eta * share)  # W^t := (1 - alpha eta_t) W^(t-1)
+        # The printed step lacks 1 / rho, the slope of the hinge of eq. 10, and 1 / |b|, the mean
+        # over the batch: the first is always taken, the second with reduction="mean".
         rate = eta / s.rho / self.problem.mean_weight
         if s.reduction == "mean":
             rate /= s.batch_size
@@ -272,22 +253,28 @@ class MemoirSteps:
             part = slice(start, start + size)
             loss += self.visit(samples[part], rate, violators[part], start > 0, t)
         if s.penalty == "l2":
+            # The optimum of eq. 10 lies in this ball: by strong duality alpha ||W||^2 <= 1 there.
             weights.project(1 / np.sqrt(s.alpha) if s.alpha > 0 else np.inf)
         else:
+            # R_t holds y and r of every sample, whether it violates the margin or not; the penalty
+            # of all C classes is laid on those of R_t, C / |R_t| times as hard.
             touched = np.union1d(self.y[samples], violators)
             weights.truncate(touched, weights.shape[0] / len(touched) * s.alpha * eta * share)
         if s.average:
             weights.count_iterates(*self.shares_of_average(samples))
         return loss
 
-    def shares_of_average(self, samples):
+    def shares_of_average(self, samples: np.ndarray) -> tuple[float, float]:
         """Return how much the first sample, and all, count in the average of the iterates."""
         if not self.sample_weight.size:
             return 1 / self.problem.mean_weight, len(samples) / self.problem.mean_weight
         weight = self.sample_weight[samples].astype(np.float64) / self.problem.mean_weight
         return float(weight[0]), float(weight.sum())
 
-    def visit(self, samples, rate, violators, continued, t):
+    def visit(
+        self, samples: np.ndarray, rate: float, violators: np.ndarray, continued: bool, t: float
+    ) -> float:
+        """Take the steps of some samples of batch t, and return the sum of their losses."""
         weights = self.weights
         loss, n_scored, bad = kernel.run_batch(
             self.samples,

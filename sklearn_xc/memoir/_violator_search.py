@@ -1,5 +1,8 @@
 """Where MEMOIR looks for the most violating class: among all, or those an index retrieves."""
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 
@@ -7,6 +10,9 @@ from ..mips import HNSWIndex, SimpleLSHIndex
 from ..mips import _cost as cost
 from ..utils._optional_import import is_available
 from ..utils._random import stream
+from ..utils._rows import Rows
+from ..utils._typing import Matrix
+from ._growing_weights import GrowingWeights
 
 FEWEST_CANDIDATES = 10  # for each sample; as many more as the index needs for its recall
 # A graph names the best first, so that few of those it looks at suffice: at most this share of all
@@ -25,10 +31,20 @@ TURNED = 0.25
 CLASSES_AT_ONCE, FEWEST_BLOCKS = 4096, 8
 # Such a graph takes half the time of the usual one to build, 48 to 88 us a class of 128 dimensions,
 # and twice to ask, 70 to 40 us a sample; `mips._cost` counts a third of what building it takes.
-QUICK_GRAPH = {"M": 12, "ef_construction": 50}
+QUICK_GRAPH: dict[str, Any] = {"M": 12, "ef_construction": 50}
 BUILDING = 3.0
 USUAL_RECALL = 0.9
-SAMPLE = 256  # training rows by which an index measures its recall
+SAMPLE = 256  # training samples by which an index measures its recall
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """Where the most violating classes are looked for, as in the estimator."""
+
+    search: str
+    min_recall: float
+    n_bits: int
+    sketch_dim: int
 
 
 class AllClasses:
@@ -38,11 +54,11 @@ class AllClasses:
     samples_at_once = 4096
     shared = np.empty(0, dtype=np.int32)
 
-    def candidates(self, samples):
-        """Return None, which stands for all classes."""
+    def candidates(self, samples: np.ndarray) -> np.ndarray:
+        """Return no candidates, which stands for all classes."""
         return np.empty((len(samples), 0), dtype=np.int32)
 
-    def changed(self, *classes):
+    def changed(self, *classes: np.ndarray) -> None:
         """Ignore changes: there is nothing to keep up to date."""
 
 
@@ -50,24 +66,21 @@ class IndexedClasses:
     """The classes that an index of the weights retrieves.
 
     The index holds V of the weights W = scale V, whose products have the same order. Classes that
-    have moved since it was last refreshed are candidates beside those retrieved; all are scored
-    with the weights of the moment.
-
-    Parameters
-    ----------
-    index : index of `sklearn_xc.mips`
-    X : ndarray or CSR of float32 (n_samples, n_features + 1)
-        With the constant feature as the last.
-    weights : GrowingWeights
-    seed : int
-        Chooses the rows by which the index measures its recall.
-    name : {"hnsw", "lsh"}
-        Whose LARGEST_SHARE of all classes a sample may have as candidates.
+    have moved since it was last refreshed are candidates too, with those retrieved; all are scored
+    with the weights of the moment. X has the constant feature as its last column; `seed` chooses
+    the samples by which the index measures its recall.
     """
 
     shared = AllClasses.shared
 
-    def __init__(self, index, X, weights, seed, name):
+    def __init__(
+        self,
+        index: HNSWIndex | SimpleLSHIndex,
+        X: Matrix,
+        weights: GrowingWeights,
+        seed: int,
+        name: str,
+    ) -> None:
         self.index, self.X, self.weights, self.name = index, X, weights, name
         self.most = max(FEWEST_CANDIDATES, int(LARGEST_SHARE[name] * weights.shape[0]))
         rng = stream(seed, "recall")
@@ -77,16 +90,17 @@ class IndexedClasses:
         self.moved = np.full(weights.shape[0], weights.state[2] > 0)  # if training goes on: all
 
     @property
-    def recall_(self):
+    def recall_(self) -> float:
         """Of the candidates retrieved; 1 where it has given up and all classes are scored."""
         return self.index.recall_ if self.built else 1.0
 
     @property
-    def search_(self):
+    def search_(self) -> str:
         """The search that ran: "exact" where the index was never built, or has given up."""
         return self.name if self.built and self.index.mode_ != "exact" else "exact"
 
-    def candidates(self, samples):
+    def candidates(self, samples: np.ndarray) -> np.ndarray:
+        """Return classes to look in for each sample, -1 for none; no column stands for all."""
         self.refresh()
         self.shared = np.flatnonzero(self.moved).astype(np.int32)
         if not self.built or self.index.mode_ == "exact":
@@ -97,7 +111,7 @@ class IndexedClasses:
         retrieved[self.moved[retrieved]] = -1  # of which each is a candidate once
         return retrieved
 
-    def refresh(self):
+    def refresh(self) -> None:
         """Bring the index up to date if it is too far behind; there is none at first."""
         folded = self.built and self.n_folds != self.weights.n_folds
         allowed = MOVED_SHARE if self.built else FIRST_SHARE
@@ -112,36 +126,33 @@ class IndexedClasses:
             self.index.update(changed, self.weights.values()[changed])
         self.moved[:] = False
 
-    def changed(self, *classes):
+    def changed(self, *classes: np.ndarray) -> None:
+        """Note that these classes may have moved."""
         for some in classes:
             self.moved[some] = True
 
 
 class LaggingIndex(IndexedClasses):
-    """The same for dense rows, with an index that may lag behind.
+    """The classes that an index of dense weights retrieves, which may lag behind them.
 
-    What an index costs is building it. A graph of weights that have turned a little still leads to
-    them, and what it names is scored with the weights of the moment, so that only classes that have
-    moved far since it was built are compared with every sample: by a matrix product for all samples
-    searched at once, whose best are candidates, as are the samples' own classes: those are the ones
-    that grow meanwhile, and without them models were two points worse. The index is built anew when
-    these products have cost as much as building costs: that is at most twice what a rule would have
-    spent that knew what was to come. Before there is one, classes that never moved have weights of
-    zero.
-
-    Parameters
-    ----------
-    index : index of `sklearn_xc.mips`
-    X : ndarray of float32 (n_samples, n_features + 1)
-        With the constant feature as the last.
-    y : ndarray of int32 (n_samples,)
-    weights : GrowingWeights
-        Whose lists keep the rows.
-    seed : int
-    name : str
+    The cost of an index is building it. A graph of weights that have turned a little still leads to
+    them, and the classes that it names are scored with the weights of the moment. So only classes
+    that have moved far since it was built are compared with every sample: by a matrix product for
+    all samples searched at once, whose best are candidates. The index is rebuilt when these
+    products have cost as much as building costs, which is at most twice what a rule would have
+    spent that knew what was to come. Before there is an index, classes that never moved have
+    weights of zero. The lists of `weights` must keep rows.
     """
 
-    def __init__(self, index, X, y, weights, seed, name):
+    def __init__(
+        self,
+        index: HNSWIndex | SimpleLSHIndex,
+        X: np.ndarray,
+        y: np.ndarray,
+        weights: GrowingWeights,
+        seed: int,
+        name: str,
+    ) -> None:
         super().__init__(index, X, weights, seed, name)
         n_classes, width = weights.lists.rows.shape
         self.y = y
@@ -151,19 +162,22 @@ class LaggingIndex(IndexedClasses):
         self.tried = False
 
     @property
-    def search_(self):
+    def search_(self) -> str:
         return self.name
 
-    def candidates(self, samples):
+    def candidates(self, samples: np.ndarray) -> np.ndarray:
+        """Return candidates by the index, and by products with the classes that have moved."""
         self.refresh()
         moved = np.flatnonzero(self.moved).astype(np.int32)
         self.spent += float(len(samples)) * len(moved) * self.class_cost
-        self.shared = np.unique(self.y[samples])  # which these samples are about to move
+        # These samples are about to move their own classes: without them models were two points
+        # worse.
+        self.shared = np.unique(self.y[samples])
         others = self.others(samples)
         others[self.moved[others]] = -1
         return np.hstack([others, self.best_of(moved, samples)])
 
-    def others(self, samples):
+    def others(self, samples: np.ndarray) -> np.ndarray:
         """Return candidates that have not moved: of the index, or two of those without weights."""
         if self.built:
             n = max(FEWEST_CANDIDATES, min(self.index.effort_, self.most))
@@ -172,7 +186,7 @@ class LaggingIndex(IndexedClasses):
             np.argsort(self.moved, kind="stable")[:2].astype(np.int32), (len(samples), 1)
         )
 
-    def best_of(self, classes, samples):
+    def best_of(self, classes: np.ndarray, samples: np.ndarray) -> np.ndarray:
         """Return the best of each block of classes for each sample, other than its own."""
         rows, queries = self.weights.lists.rows, self.X[samples]
         size = min(CLASSES_AT_ONCE, max(1, -(-len(classes) // FEWEST_BLOCKS)))
@@ -187,8 +201,8 @@ class LaggingIndex(IndexedClasses):
             best.append(block[scores.argmax(axis=1)])
         return np.stack(best, axis=1) if best else np.empty((len(samples), 0), dtype=np.int32)
 
-    def refresh(self):
-        """Build the index anew when that is paid for; one that fails is tried again at twice that.
+    def refresh(self) -> None:
+        """Rebuild the index when that is paid for; one that fails costs twice as much next time.
 
         Until then all classes are compared by products.
         """
@@ -205,17 +219,17 @@ class LaggingIndex(IndexedClasses):
         if not self.built:
             self.price *= 2
 
-    def build(self, rows):
+    def build(self, rows: np.ndarray) -> None:
         """Build the first index: on inner products, or the best reduction where these fail."""
         queries = self.X[self.sample]
         self.index.set_params(reduction="ip")
         self.index._build(rows, queries)
-        found = self.index.mode_ != "exact" and self.index.recall_ >= USUAL_RECALL
+        serves = self.index.mode_ != "exact" and self.index.recall_ >= USUAL_RECALL
         self.index.set_params(reduction="auto")  # for the next ones too
-        if not found:
+        if not serves:
             self.index.build(rows, queries)
 
-    def changed(self, *classes):
+    def changed(self, *classes: np.ndarray) -> None:
         """Note which of these classes have turned too far from what the index has of them."""
         classes = np.unique(np.concatenate(classes))
         if self.built:
@@ -226,28 +240,23 @@ class LaggingIndex(IndexedClasses):
         self.moved[classes] = True
 
 
-def make_search(rows, y, bias, weights, settings, *, n_jobs: int | None, seed: int):
-    """Return the search that gives `Steps` its candidates.
-
-    Parameters
-    ----------
-    rows : Rows
-    y : ndarray of int32 (n_samples,)
-    bias : float
-        The constant feature.
-    weights : GrowingWeights
-    settings : SearchSettings
-
-    Returns
-    -------
-    search : AllClasses, IndexedClasses or LaggingIndex
-    """
+def make_search(
+    rows: Rows,
+    y: np.ndarray,
+    bias: float,
+    weights: GrowingWeights,
+    settings: SearchSettings,
+    *,
+    n_jobs: int | None,
+    seed: int,
+) -> AllClasses | IndexedClasses:
+    """Return the search that gives `MemoirSteps` its candidates; `bias` is the constant feature."""
     search = choose_search(settings.search, rows, y, weights.shape, settings.sketch_dim)
     if search == "exact":
         return AllClasses()
     X = with_constant(rows.matrix(), bias)
-    options = {"min_recall": settings.min_recall, "n_components": settings.sketch_dim}
-    options |= {"n_jobs": n_jobs, "random_state": seed}
+    options: dict[str, Any] = {"min_recall": settings.min_recall, "n_jobs": n_jobs}
+    options |= {"n_components": settings.sketch_dim, "random_state": seed}
     # Of sketched rows all other reductions lose most of the best, see the page on MEMOIR.
     sketched = sparse.issparse(X) and X.shape[1] > settings.sketch_dim
     graph = QUICK_GRAPH if rows.dense else {}
@@ -258,12 +267,12 @@ def make_search(rows, y, bias, weights, settings, *, n_jobs: int | None, seed: i
         index = SimpleLSHIndex(n_bits=settings.n_bits, **options)
     if rows.dense:
         weights.lists.keep_rows()
-        if search == "hnsw":  # codes cost next to nothing to make anew
+        if search == "hnsw":  # codes cost next to nothing to make again
             return LaggingIndex(index, X, y, weights, seed, search)
     return IndexedClasses(index, X, weights, seed, search)
 
 
-def with_constant(X, bias):
+def with_constant(X: Matrix, bias: float) -> Matrix:
     """Return X with one more column of this value."""
     column = np.full((X.shape[0], 1), bias, dtype=np.float32)
     if sparse.issparse(X):
@@ -278,7 +287,7 @@ ADDED, ADDED_FAR, STEP = 5, 11, 2_000_000
 CLEARLY = 1.5  # what misses classes has to cost so much less
 BEAM, NEIGHBOURS, BUILD_BEAM = 64, 32, 100  # of an HNSW graph: vectors compared for each visited
 # With no more classes than these exact search costs less whatever else: a graph compares a sample
-# with this many vectors; beside the ten candidates of a code come those that moved, a tenth of all
+# with this many vectors; to the ten candidates of a code come those that moved, a tenth of all
 # and what the samples searched together have moved since.
 FEWEST_CLASSES = {
     "hnsw": BEAM * NEIGHBOURS,
@@ -286,26 +295,12 @@ FEWEST_CLASSES = {
 }
 
 
-def choose_search(search, rows, y, shape, sketch_dim: int):
+def choose_search(
+    search: str, rows: Rows, y: np.ndarray, shape: tuple[int, int], sketch_dim: int
+) -> str:
     """Choose the search: the requested one where an index can pay, the cheapest for "auto".
 
-    Exact search follows the lists of the features of a sample. A class is in the list of a feature
-    when one of its samples has it, or when it violated the margin of one that has: about twice the
-    pairs of a feature and a class in the data, and at most all classes. A graph compares the sample
-    with NEIGHBOURS vectors for each of BEAM that it visits, and is built anew, with a beam of
-    BUILD_BEAM for each class, after about MOVED_SHARE samples a class; for dense rows see
-    `dense_costs`.
-
-    Parameters
-    ----------
-    search : {"auto", "exact", "hnsw", "lsh"}
-    rows : Rows
-    y : ndarray of int32 (n_samples,)
-    shape : tuple (n_classes, n_features)
-
-    Returns
-    -------
-    search : {"exact", "hnsw", "lsh"}
+    `shape` is (n_classes, n_features).
     """
     n_classes, n_features = shape
     if n_classes <= FEWEST_CLASSES.get("hnsw" if search == "auto" else search, 0):
@@ -317,26 +312,29 @@ def choose_search(search, rows, y, shape, sketch_dim: int):
     if rows.dense:
         exact, graph = dense_costs(n_classes, n_features + 1)
         return "exact" if exact <= CLEARLY * graph else "hnsw"
+    # Exact search follows the lists of the features of a sample. A class is in the list of a
+    # feature when one of its samples has it, or when it violated the margin of one that has: about
+    # twice the pairs of a feature and a class in the data, and at most all classes.
     of_sample = np.repeat(y.astype(np.int64), np.diff(rows.indptr))
     pairs = np.unique(rows.indices.astype(np.int64) * n_classes + of_sample)
     lists = np.bincount(pairs // n_classes, minlength=n_features)
     lists = np.minimum(2 * lists, n_classes / LANES + lists)
     exact = lists[rows.indices].sum() / rows.shape[0]
+    # A graph compares the sample with NEIGHBOURS vectors for each of BEAM that it visits, and is
+    # rebuilt, with a beam of BUILD_BEAM for each class, after about MOVED_SHARE samples a class.
     compared = NEIGHBOURS * min(n_features, sketch_dim) / LANES
     graph = (BEAM + BUILD_BEAM / MOVED_SHARE) * compared
     return "exact" if exact <= graph else "hnsw"
 
 
-def dense_costs(n_classes, width):
-    """Return a sample of exact search and one of a lagging index, in the units of `mips._cost`.
-
-    Where each sample moves two classes, an index that is built anew when a share m has moved costs
-    ``build / (m K / 2)`` a sample, and m K / 2 classes are compared beside it: least for the m at
-    which both are equal.
-    """
+def dense_costs(n_classes: int, width: int) -> tuple[float, float]:
+    """Return the cost of a sample in exact search and in a `LaggingIndex`, by `mips._cost`."""
     in_memory = 4 * n_classes * width > cost.CACHE
     exact = n_classes * width * (ADDED_FAR if in_memory else ADDED)
     graph = HNSWIndex(**QUICK_GRAPH)
     built = BUILDING * graph._build_cost(n_classes, width)
     asked = graph._query_cost(n_classes, width, 2 * BEAM)
+    # Where each sample moves two classes, an index that is rebuilt when a share m has moved costs
+    # build / (m K / 2) a sample, and m K / 2 classes are compared as well. The sum is least for the
+    # m at which both are equal, where it is twice the root of their product.
     return exact, STEP + asked + 2 * np.sqrt(built * (width + cost.SCAN))

@@ -1,9 +1,9 @@
 """Maximum inner product search: the rows with the largest inner products with a query.
 
 All indexes have the same interface: ``index.build(rows, queries)``, ``index.query(Q, k)``,
-``index.candidates(Q, n)`` and ``index.update(ids, rows)``. What an approximate one finds is scored
-exactly, and how much it finds is measured on a sample of queries when it is built: below
-``min_recall`` it says so and answers exactly.
+``index.candidates(Q, n)`` and ``index.update(ids, rows)``. An approximate index scores exactly the
+rows that it finds. When it is built, it measures on a sample of queries how many of the best it
+finds: below ``min_recall`` it says so and answers exactly.
 """
 
 from ._exact import ExactIndex

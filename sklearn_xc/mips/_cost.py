@@ -19,17 +19,17 @@ INSERT = 1.3
 CODE = 30
 
 
-def graph(n_rows, width, M, effort):
+def graph(n_rows: int, width: int, M: int, effort: int) -> float:
     """Count a query of a graph: the descent, then about M nodes for each place of the beam."""
     node = NODE if n_rows * (4 * width + 8 * M) > CACHE else CACHED_NODE
     return (effort + np.log2(n_rows + 1)) * M * (width + node)
 
 
-def graph_build(n_rows, width, M, ef_construction):
+def graph_build(n_rows: int, width: int, M: int, ef_construction: int) -> float:
     """Count the building of a graph."""
     return n_rows * INSERT * graph(n_rows, width, M, ef_construction)
 
 
-def codes_build(n_rows, width, n_bits):
+def codes_build(n_rows: int, width: int, n_bits: int) -> float:
     """Count the building of binary codes."""
     return n_rows * (n_bits * width + CODE * n_bits)

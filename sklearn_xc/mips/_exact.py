@@ -1,5 +1,6 @@
 """The index that always finds the best."""
 
+from ..utils._typing import RandomState
 from ._base import BaseIndex
 
 
@@ -43,11 +44,13 @@ class ExactIndex(BaseIndex):
     ([[2, 1]], [[4.0, 3.0]])
     """
 
-    def __init__(self, min_recall=0.9, n_jobs=None, random_state=None):
+    def __init__(
+        self, min_recall: float = 0.9, n_jobs: int | None = None, random_state: RandomState = None
+    ) -> None:
         self.min_recall = min_recall
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _set_up(self):
+    def _set_up(self) -> None:
         self.mode_ = "exact"
         self.recall_ = self.ann_recall_ = 1.0

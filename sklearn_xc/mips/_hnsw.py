@@ -6,32 +6,28 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..utils._optional_import import optional_import
+from ..utils._typing import RandomState
 from . import _cost as cost
-from ._approximate import ApproximateIndex, doublings
+from ._approximate import ApproximateIndex, Queries, doublings
 from ._exact_search import product
 from ._recall import TOP
-from ._reductions import MODES, RANGES
+from ._reductions import MODES, RANGES, Reduction
 
 ADDED = 10_000  # rows added at once: between two of them Python can take an interrupt
 ASKED = 256  # queries that fail together
 FIRST_EF = 32
 SKETCHED_EF = 64  # scores of sketches are less sure: it takes more of them
-# Ranges of the norm, of this many rows at least. Their beams together are so many times as wide as
-# what is retrieved: how the best are spread over the ranges differs between queries.
+# Ranges of the norm, of this many rows at least. Their beams together are SPARE times as wide as
+# the number of rows retrieved: how the best are spread over ranges differs between queries.
 N_RANGES, ROWS_OF_A_RANGE, SPARE = 16, 64, 2
 
 
 class Graph:
-    """A graph of reduced rows. Never changes after it is built.
+    """A graph of reduced rows in the space "ip" or "l2". Never changes after it is built."""
 
-    Parameters
-    ----------
-    rows : ndarray of float32 (n_rows, d)
-    space : {"ip", "l2"}
-    M, ef_construction, seed, n_threads : int
-    """
-
-    def __init__(self, rows, space, M, ef_construction, seed, n_threads):
+    def __init__(
+        self, rows: np.ndarray, space: str, M: int, ef_construction: int, seed: int, n_threads: int
+    ) -> None:
         hnswlib = optional_import("hnswlib", "HNSWIndex")
         self._graph = hnswlib.Index(space, rows.shape[1])
         self._graph.init_index(len(rows), M=M, ef_construction=ef_construction, random_seed=seed)
@@ -44,21 +40,20 @@ class Graph:
             pass
 
     @property
-    def n_rows(self):
+    def n_rows(self) -> int:
         return self._graph.get_current_count()
 
-    def search(self, queries, n, effort, n_threads):
-        """Return candidates int32 (n_queries, n), nearest first; -1 for queries that hnswlib fails
-        on.
-
-        Its search keeps as many candidates as it is asked for, so `effort`, the width of the
-        beam, reaches it as n: the graph's own setting, which threads would share, stays.
-        """
+    def search(self, queries: Queries, n: int, effort: int, n_threads: int) -> np.ndarray:
+        """Return candidates int32 (n_queries, n), nearest first; -1 where hnswlib fails."""
+        # hnswlib's search keeps as many candidates as it returns, so `effort`, the width of the
+        # beam, reaches it as the number to return. Threads would share the graph's own setting.
         ids = self.nearest(queries.reduced, max(n, effort), n_threads)[0][:, :n]
         lacking = n - ids.shape[1]  # of a graph that lacks rows
         return np.pad(ids, ((0, 0), (0, lacking)), constant_values=-1)
 
-    def nearest(self, queries, wide, n_threads):
+    def nearest(
+        self, queries: np.ndarray, wide: int, n_threads: int
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return ids int32 and distances float32, (n_queries, wide) or as many as there are rows.
 
         -1 and infinity for queries that hnswlib fails on.
@@ -69,19 +64,19 @@ class Graph:
         for start in range(0, len(ids) if wide else 0, ASKED):
             part = slice(start, start + ASKED)
             try:
-                found = self._graph.knn_query(queries[part], k=wide, num_threads=n_threads)
+                result = self._graph.knn_query(queries[part], k=wide, num_threads=n_threads)
             except RuntimeError:  # fewer than `wide` nodes can be reached
                 continue
-            ids[part], distances[part] = found
+            ids[part], distances[part] = result
         return ids, distances
 
-    def all(self, queries):
+    def all(self, queries: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the same of all rows, in their order, by comparing each: for graphs on "ip"."""
         ids = np.arange(self.n_rows, dtype=np.int32)
         rows = np.asarray(self._graph.get_items(ids), dtype=np.float32)
         return np.broadcast_to(ids, (len(queries), len(ids))), 1 - product(queries, rows)
 
-    def replace(self, ids, rows):
+    def replace(self, ids: np.ndarray, rows: np.ndarray) -> None:
         """Keep the graph: moving a node costs several times what adding it to a new one does."""
 
 
@@ -92,18 +87,16 @@ class RangedGraphs:
     under a common bound of the norm, the other way round. Rows of about the same norm have
     neighbours by angle, and those of a query are its best among them [1]_.
 
-    Parameters
-    ----------
-    rows : ndarray of float32 (n_rows, d)
-    M, ef_construction, seed, n_threads : int
-
     References
     ----------
     .. [1] X. Yan, J. Li, X. Dai, H. Chen, J. Cheng. Norm-Ranging LSH for Maximum Inner Product
        Search. NeurIPS 2018.
     """
 
-    def __init__(self, rows, M, ef_construction, seed, n_threads):
+    def __init__(
+        self, rows: np.ndarray, M: int, ef_construction: int, seed: int, n_threads: int
+    ) -> None:
+        # By falling norm, so that ranges are slices; rows of zeros have no direction.
         self._norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
         self._zero = np.flatnonzero(self._norms == 0).astype(np.int32)
         order = np.argsort(-self._norms, kind="stable").astype(np.int32)
@@ -115,32 +108,32 @@ class RangedGraphs:
             for ids in self._ranges
         ]
 
-    def search(self, queries, n, effort, n_threads):
+    def search(self, queries: Queries, n: int, effort: int, n_threads: int) -> np.ndarray:
         """Return candidates int32 (n_queries, n), best first; -1 where there are not so many."""
-        queries = queries.reduced
+        reduced = queries.reduced
         wide = -(-SPARE * max(n, effort) // max(1, len(self._graphs)))
         names, scores = [], []
         for ids, graph in zip(self._ranges, self._graphs, strict=True):
-            # Of a graph that is asked for half of its rows, some may be out of reach.
+            # A search for half of the rows of a graph may not reach all of them.
             all_of_them = 2 * wide >= len(ids) == graph.n_rows
             places, distances = (
-                graph.all(queries) if all_of_them else graph.nearest(queries, wide, n_threads)
+                graph.all(reduced) if all_of_them else graph.nearest(reduced, wide, n_threads)
             )
-            found = places >= 0
-            names.append(np.where(found, ids[places], -1))
+            reached = places >= 0
+            names.append(np.where(reached, ids[places], -1))
             scores.append((1 - distances) * self._norms[ids[places]])  # minus infinity for -1
         # Rows of zeros are all alike: ten compete with the others, the rest come last.
         zero = self._zero[:n]
         of_zero = np.where(np.arange(len(zero)) < TOP, 0, np.finfo(np.float32).min)
-        names.append(np.broadcast_to(zero, (len(queries), len(zero))))
+        names.append(np.broadcast_to(zero, (len(reduced), len(zero))))
         scores.append(np.broadcast_to(of_zero.astype(np.float32), names[-1].shape))
         return best_candidates(np.hstack(names), np.hstack(scores), n)
 
-    def replace(self, ids, rows):
+    def replace(self, ids: np.ndarray, rows: np.ndarray) -> None:
         """Keep the graphs, as `Graph` does."""
 
 
-def best_candidates(names, scores, n):
+def best_candidates(names: np.ndarray, scores: np.ndarray, n: int) -> np.ndarray:
     """Return the n of largest score of each line, best first; -1 where there are fewer names."""
     if names.shape[1] > n:
         chosen = np.argpartition(-scores, n - 1, axis=1)[:, :n]
@@ -181,7 +174,7 @@ class HNSWIndex(ApproximateIndex):
         Sparse rows with more features than that are searched by sketches of this length (see
         :class:`LinearSketch`).
     rebuild_share : float, default=0.1
-        The graph is built anew when a larger share of the rows has changed: replacing nodes one
+        The graph is rebuilt when a larger share of the rows has changed: replacing nodes one
         by one costs six times a rebuild and more.
     min_recall : float, default=0.9
         With a lower recall@10 on a sample of queries the index warns once and answers exactly.
@@ -240,16 +233,16 @@ class HNSWIndex(ApproximateIndex):
 
     def __init__(
         self,
-        reduction="auto",
-        M=16,
-        ef_construction=100,
-        n_candidates=None,
-        n_components=256,
-        rebuild_share=0.1,
-        min_recall=0.9,
-        n_jobs=None,
-        random_state=None,
-    ):
+        reduction: str = "auto",
+        M: int = 16,
+        ef_construction: int = 100,
+        n_candidates: int | None = None,
+        n_components: int = 256,
+        rebuild_share: float = 0.1,
+        min_recall: float = 0.9,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
         self.reduction = reduction
         self.M = M
         self.ef_construction = ef_construction
@@ -260,30 +253,34 @@ class HNSWIndex(ApproximateIndex):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _train(self, rows, mapping):
+    def _train(self, rows: np.ndarray, mapping: Reduction) -> Graph | RangedGraphs:
+        # hnswlib links rows in the order in which its threads come to them.
         n_threads = self._n_threads() if self.random_state is None else 1
         if mapping.mode == RANGES:
             return RangedGraphs(rows, self.M, self.ef_construction, self._seed, n_threads)
+        # Extended rows all have the same norm: the nearest have the largest inner products.
         space = "l2" if mapping.extended else "ip"
         return Graph(rows, space, self.M, self.ef_construction, self._seed, n_threads)
 
-    def _efforts(self, n_rows):
+    def _efforts(self, n_rows: int) -> list[int]:
         if self.n_candidates is not None:
             return [min(n_rows, self.n_candidates)]
         return doublings(FIRST_EF if self._sketch is None else SKETCHED_EF, n_rows)
 
-    def _allowed_modes(self):
+    def _allowed_modes(self) -> tuple[str, ...]:
         modes = super()._allowed_modes()
         return modes if self._sketch is None or len(modes) == 1 else (RANGES, *modes)
 
-    def _n_candidates(self, k, effort):
+    def _n_candidates(self, k: int, effort: int) -> int:
         return max(k, effort)
 
-    def _structure_bytes(self, n_rows, width):
+    def _structure_bytes(self, n_rows: int, width: int) -> int:
         return n_rows * (2 * 4 * width + 8 * self.M + 20)
 
-    def _query_cost(self, n_rows, width, effort):
+    def _query_cost(self, n_rows: int, width: int, effort: int) -> float:
+        """Count a query as `_cost` does; `MemoirSVC` chooses its search by this."""
         return cost.graph(n_rows, width, self.M, effort)
 
-    def _build_cost(self, n_rows, width):
+    def _build_cost(self, n_rows: int, width: int) -> float:
+        """Count the building of the graph as `_cost` does."""
         return cost.graph_build(n_rows, width, self.M, self.ef_construction)

@@ -5,10 +5,12 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._kernels.mips import _hamming as kernel
+from .._kernels.mips import _search as kernel
+from ..utils._typing import RandomState
 from . import _cost as cost
-from ._approximate import ApproximateIndex, doublings
+from ._approximate import ApproximateIndex, Queries, doublings
 from ._exact_search import for_blocks, product
+from ._reductions import Reduction
 
 CODED = 8192  # rows projected at once
 FIRST = 128
@@ -16,16 +18,9 @@ SHARE = 4  # at most this part of the rows is retrieved
 
 
 class Codes:
-    """Signs of Gaussian projections of reduced rows, 64 to a word.
+    """Signs of Gaussian projections of reduced rows, 64 to a word."""
 
-    Parameters
-    ----------
-    rows : ndarray of float32 (n_rows, d)
-    n_bits, seed : int
-    n_threads : int
-    """
-
-    def __init__(self, rows, n_bits, seed, n_threads):
+    def __init__(self, rows: np.ndarray, n_bits: int, seed: int, n_threads: int) -> None:
         rng = np.random.default_rng(seed)
         self._projection = rng.standard_normal((n_bits, rows.shape[1]), dtype=np.float32)
         parts = for_blocks(
@@ -33,10 +28,8 @@ class Codes:
         )
         self.codes = np.concatenate(parts)
 
-    def search(self, queries, n, effort, n_threads):
-        """Return candidates int32 (n_queries, n): least Hamming distance first, ties to smaller
-        ids.
-        """
+    def search(self, queries: Queries, n: int, effort: int, n_threads: int) -> np.ndarray:
+        """Return candidates int32 (n_queries, n) by Hamming distance, ties to the smaller id."""
         n_queries, n_rows = len(queries.reduced), len(self.codes)
         n_threads = max(1, min(n_threads, n_queries))
         ids = np.empty((n_queries, n), dtype=np.int32)
@@ -50,19 +43,20 @@ class Codes:
         )
         return ids
 
-    def replace(self, ids, rows):
+    def replace(self, ids: np.ndarray, rows: np.ndarray) -> None:
         """Compute new codes for these rows."""
         self.codes[ids] = encode(rows, self._projection)
 
 
-def encode(vectors, projection):
+def encode(vectors: np.ndarray, projection: np.ndarray) -> np.ndarray:
     """Return codes of uint64 (n, n_bits / 64)."""
     codes = np.empty((len(vectors), len(projection) // 64), dtype=np.uint64)
     kernel.pack_signs(product(vectors, projection), codes)
     return codes
 
 
-def code_block(block, rows, projection):
+def code_block(block: range, rows: np.ndarray, projection: np.ndarray) -> np.ndarray:
+    """Return the codes of a block of rows."""
     return encode(rows[block.start : block.stop], projection)
 
 
@@ -76,9 +70,9 @@ class SimpleLSHIndex(ApproximateIndex):
     the codes of rows with a norm far below the largest say little, and long codes and many
     candidates have to make up for it.
 
-    Memory: n_bits / 8 bytes a row for the codes beside the rows as in ExactIndex, 2 a row and
-    thread for distances; sketches of sparse rows 4 n_components. While codes are made the reduced
-    rows exist once more.
+    Memory: the rows as in ExactIndex, n_bits / 8 bytes a row for the codes, 2 a row and thread for
+    distances; sketches of sparse rows 4 n_components. While codes are made the reduced rows exist
+    once more.
 
     Parameters
     ----------
@@ -94,7 +88,7 @@ class SimpleLSHIndex(ApproximateIndex):
         :class:`LinearSketch`).
     rebuild_share : float, default=0.5
         Replaced rows get new codes at once; when a larger share of them has changed, the norm
-        bound and the number of candidates are found anew.
+        bound and the number of candidates are chosen again.
     min_recall : float, default=0.9
         With a lower recall@10 on a sample of queries the index warns once and answers exactly.
     n_jobs : int or None, default=None
@@ -143,15 +137,15 @@ class SimpleLSHIndex(ApproximateIndex):
 
     def __init__(
         self,
-        reduction="auto",
-        n_bits=64,
-        n_candidates=None,
-        n_components=256,
-        rebuild_share=0.5,
-        min_recall=0.9,
-        n_jobs=None,
-        random_state=None,
-    ):
+        reduction: str = "auto",
+        n_bits: int = 64,
+        n_candidates: int | None = None,
+        n_components: int = 256,
+        rebuild_share: float = 0.5,
+        min_recall: float = 0.9,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
         self.reduction = reduction
         self.n_bits = n_bits
         self.n_candidates = n_candidates
@@ -161,26 +155,27 @@ class SimpleLSHIndex(ApproximateIndex):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.n_bits % 64:
             raise ValueError(
                 f"n_bits of SimpleLSHIndex must be a multiple of 64; got {self.n_bits}"
             )
 
-    def _train(self, rows, mapping):
+    def _train(self, rows: np.ndarray, mapping: Reduction) -> Codes:
         return Codes(rows, self.n_bits, self._seed, self._n_threads())
 
-    def _efforts(self, n_rows):
+    def _efforts(self, n_rows: int) -> list[int]:
         if self.n_candidates is not None:
             return [min(n_rows, self.n_candidates)]
         return doublings(max(FIRST, n_rows // 64), max(FIRST, n_rows // SHARE))
 
-    def _n_candidates(self, k, effort):
+    def _n_candidates(self, k: int, effort: int) -> int:
         return max(k, effort)
 
-    def _structure_bytes(self, n_rows, width):
+    def _structure_bytes(self, n_rows: int, width: int) -> int:
         return n_rows * (4 * width + self.n_bits // 8)
 
-    def _build_cost(self, n_rows, width):
+    def _build_cost(self, n_rows: int, width: int) -> float:
+        """Count the making of the codes as `_cost` does."""
         return cost.codes_build(n_rows, width, self.n_bits)

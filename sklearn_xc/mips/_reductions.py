@@ -39,14 +39,16 @@ class Reduction(NamedTuple):
     bound: float
 
     @property
-    def extended(self):
+    def extended(self) -> bool:
+        """Whether rows get one more coordinate."""
         return self.mode.startswith("xbox")
 
     @property
-    def n_extra(self):
+    def n_extra(self) -> int:
+        """Number of coordinates that are added."""
         return int(self.extended)
 
-    def rows(self, vectors):
+    def rows(self, vectors: np.ndarray) -> np.ndarray:
         """Return the rows as they are searched for, float32 (n, d) or (n, d + 1)."""
         n, d = vectors.shape
         out = np.zeros((n, d + self.n_extra), dtype=np.float32)
@@ -55,11 +57,13 @@ class Reduction(NamedTuple):
             out[:, :d] -= self.centre
         out[:, :d] /= np.float32(self.bound)
         if self.extended:
+            # In double, for 1 - ||w'||^2 is a small difference of the longest rows. Below 0 it is
+            # where a row has outgrown the bound, or by rounding.
             squares = np.einsum("ij,ij->i", out[:, :d], out[:, :d], dtype=np.float64)
             out[:, d] = np.sqrt(np.maximum(0, 1 - squares))
         return out
 
-    def queries(self, vectors):
+    def queries(self, vectors: np.ndarray) -> np.ndarray:
         """Return the queries as they are asked, float32; a zero query stays zero."""
         n, d = vectors.shape
         out = np.zeros((n, d + self.n_extra), dtype=np.float32)
@@ -68,7 +72,7 @@ class Reduction(NamedTuple):
         return out
 
 
-def reduction(mode, vectors):
+def reduction(mode: str, vectors: np.ndarray) -> Reduction:
     """Return the reduction of this mode for these rows, (n, d) float32."""
     centre, squares = None, np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
     if mode.endswith("centred"):

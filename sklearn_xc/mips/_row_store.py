@@ -1,39 +1,27 @@
 """The current rows of an index: checked, stored so that some can be replaced, scored exactly."""
 
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
-from .._kernels.mips import _scores as kernel
+from .._kernels.mips import _search as kernel
 from ..utils._matrix import as_rows, checked_csr, normalise
 from ..utils._memory_limit import require_memory
+from ..utils._typing import Matrix, MatrixLike
 
-# Entries that the arrays of sparse rows hold when they are laid out anew, beside those
-# they hold: then replacing rows by longer ones costs the new entries only, on average.
+# Size of the arrays of sparse rows when they are laid out again, in entries that they have to hold:
+# then replacing rows by longer ones costs the new entries only, on average.
 SLACK = 1.5
 NOBODY = np.iinfo(np.int32).max  # the id in a place of a heap that was never filled
 
 
-def check_vectors(vectors, name, n_features=None):
-    """Check vectors, in the form of :func:`sklearn_xc.utils._matrix.normalise`.
+def check_vectors(vectors: MatrixLike, name: str, n_features: int | None = None) -> Matrix:
+    """Return a matrix of finite real numbers as C-contiguous float32, dense or CSR.
 
-    Parameters
-    ----------
-    vectors : array-like or sparse matrix, shape (n, n_features)
-        Finite floats, integers or booleans.
-    name : str
-        What the errors call it.
-    n_features : int, default=None
-        Number of features that it must have; None for any but 0.
-
-    Returns
-    -------
-    vectors : C-contiguous ndarray or csr_array, float32
-        Shares memory with the argument where nothing had to change.
-
-    Raises
-    ------
-    ValueError
-        If it is not a matrix of finite real numbers, or has another number of features.
+    Raises ValueError, which calls the matrix `name`, for anything else and for another number of
+    features. Shares memory with the argument where nothing had to change.
     """
     if not sparse.issparse(vectors):
         vectors = np.asarray(vectors)
@@ -65,13 +53,13 @@ def check_vectors(vectors, name, n_features=None):
     return normalise(vectors, name)
 
 
-def require_rows(shape, size):
-    """Refuse rows that take too many bytes; `size` None where that is not known yet."""
+def require_rows(shape: tuple[int, ...], size: int | None) -> None:
+    """Refuse rows that take too many bytes; `size` is None before these can be counted."""
     if size is not None:
         require_memory(size, f"rows of shape {shape}", "index fewer rows, or sparse ones")
 
 
-def check_ids(ids, n_rows, name="ids"):
+def check_ids(ids: ArrayLike, n_rows: int, name: str = "ids") -> np.ndarray:
     """Return the numbers of distinct rows (or of what else `name` numbers), as int64."""
     ids = np.asarray(ids)
     if ids.size == 0:
@@ -88,13 +76,13 @@ def check_ids(ids, n_rows, name="ids"):
     return ids
 
 
-def own(array, original):
+def own(array: np.ndarray, original: Any) -> np.ndarray:
     """Return the array itself unless the caller could change it, otherwise a copy."""
     shared = isinstance(original, np.ndarray) and np.may_share_memory(array, original)
     return array.copy() if shared and array.flags.writeable else array
 
 
-def ranges(starts, lengths):
+def ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     """Return numbers starts[i], ..., starts[i] + lengths[i] - 1 of all i, one after the other."""
     ends = np.cumsum(lengths)
     total = ends[-1] if len(ends) else 0
@@ -105,7 +93,7 @@ class RowStore:
     """Rows that can be replaced one by one, dense or sparse.
 
     Sparse rows lie anywhere in two arrays of entries; one that grows moves to their end, and when
-    that is reached all are laid out anew. The arrays never exceed `SLACK` times what they held
+    that is reached all are laid out again. The arrays never exceed `SLACK` times what they held
     when they were laid out, so that memory does not grow with the number of updates.
 
     Parameters
@@ -126,14 +114,14 @@ class RowStore:
     data : ndarray of float32, shape (capacity,)
     """
 
-    def __init__(self, rows, original):
+    def __init__(self, rows: Matrix, original: MatrixLike) -> None:
         self.shape = rows.shape
-        self.dense = not sparse.issparse(rows)
-        size = rows.nbytes if self.dense else rows.data.nbytes + rows.indices.nbytes
-        require_rows(rows.shape, size)
-        if self.dense:
+        self.dense = isinstance(rows, np.ndarray)
+        if isinstance(rows, np.ndarray):
+            require_rows(rows.shape, rows.nbytes)
             vars(self).update(vars(self.view(own(rows, original))))
             return
+        require_rows(rows.shape, rows.data.nbytes + rows.indices.nbytes)
         self.data = own(rows.data, getattr(original, "data", None))
         indices = rows.indices.astype(np.int32, copy=False)
         self.indices = own(indices, getattr(original, "indices", None))
@@ -143,7 +131,7 @@ class RowStore:
         self._end = len(self.data)
 
     @classmethod
-    def view(cls, matrix):
+    def view(cls, matrix: np.ndarray) -> Self:
         """Return the rows of a C-contiguous float32 matrix where they are, only to be scored."""
         store = cls.__new__(cls)
         store.shape, store.dense = matrix.shape, True
@@ -153,16 +141,17 @@ class RowStore:
         return store
 
     @property
-    def matrix(self):
+    def matrix(self) -> np.ndarray:
         """Dense rows as a matrix; shares the values."""
         return self.data.reshape(self.shape)
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
         arrays = (self.data, self.indices, self.starts, self.lengths)
         return sum(array.nbytes for array in arrays) + (0 if self.dense else self._room.nbytes)
 
-    def take(self, ids):
+    def take(self, ids: np.ndarray) -> Matrix:
         """Take some of the rows as a matrix, dense or CSR; a copy."""
         if self.dense:
             return self.matrix[ids]
@@ -173,16 +162,9 @@ class RowStore:
         csr.data, csr.indices, csr.indptr = self.data[places], self.indices[places], indptr
         return csr
 
-    def replace(self, ids, rows):
-        """Give the rows given new values.
-
-        Parameters
-        ----------
-        ids : ndarray of int64
-            Distinct.
-        rows : ndarray or csr_array, float32 (len(ids), n_features)
-            Converted to the kind of this store.
-        """
+    def replace(self, ids: np.ndarray, rows: Matrix) -> None:
+        """Give these distinct rows new values, dense or sparse whatever the store is."""
+        # Read-only arrays of the caller have been used where they are until now.
         if not self.data.flags.writeable:
             self.data = self.data.copy()
         if self.dense:
@@ -192,6 +174,8 @@ class RowStore:
             self.indices = self.indices.copy()
         rows = normalise(sparse.csr_array(rows))
         lengths = np.diff(rows.indptr).astype(np.int64)
+        # Rows that fit stay in their places, longer ones move behind all others, and if there is no
+        # space behind them either, all rows are laid out again.
         moved = lengths > self._room[ids]
         if self._end + lengths[moved].sum() > len(self.data):
             self.lengths[ids] = 0  # what they held need not be kept
@@ -202,13 +186,14 @@ class RowStore:
         places = ranges(self.starts[ids], lengths)
         self.indices[places], self.data[places] = rows.indices, rows.data
 
-    def _move_to_end(self, ids, lengths):
+    def _move_to_end(self, ids: np.ndarray, lengths: np.ndarray) -> None:
         """Give rows that have outgrown their places new ones."""
         self.starts[ids] = self._end + np.cumsum(lengths) - lengths
         self._room[ids] = lengths
         self._end += int(lengths.sum())
 
-    def _lay_out(self, needed):
+    def _lay_out(self, needed: int) -> None:
+        """Put the rows close together in new arrays, with space for `needed` entries and more."""
         places = ranges(self.starts, self.lengths)
         capacity = int(SLACK * (len(places) + needed)) + 1
         for name in ("indices", "data"):
@@ -220,18 +205,11 @@ class RowStore:
         self._room = self.lengths.copy()
         self._end = len(places)
 
-    def score(self, queries, candidates, n_threads: int):
-        """Return inner products of queries with the rows given for each.
+    def score(self, queries: Matrix, candidates: np.ndarray, n_threads: int) -> np.ndarray:
+        """Return inner products of queries with their candidates, float32 (n_queries, n).
 
-        Parameters
-        ----------
-        queries : ndarray or csr_array, float32
-        candidates : C-contiguous ndarray of int32 (n_queries, n), or (1, n) the same for all
-            -1 scores minus infinity.
-
-        Returns
-        -------
-        scores : ndarray of float32 (n_queries, n)
+        `candidates` are int32 in C order, (n_queries, n), or (1, n) if all queries have the same;
+        -1 scores minus infinity.
         """
         queries = as_rows(queries)
         n_queries = queries.shape[0]
@@ -245,25 +223,13 @@ class RowStore:
         )
         return scores
 
-    def best(self, queries, candidates, k: int, n_threads: int):
-        """Return the k best of the rows given for each query, best first, ties to the smaller id.
+    def best(
+        self, queries: Matrix, candidates: np.ndarray, k: int, n_threads: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return ids and scores of the k best candidates of each query, ties to the smaller id.
 
-        Parameters
-        ----------
-        queries : ndarray or csr_array, float32
-        candidates : ndarray of int32 (n_queries, n), or (1, n) the same for all
-            Distinct in a line but for -1.
-
-        Returns
-        -------
-        ids : ndarray of int32 (n_queries, k)
-            -1 where a query has fewer candidates.
-        scores : ndarray of float32 (n_queries, k)
-
-        Raises
-        ------
-        ValueError
-            If a score overflows float32.
+        `candidates` are as `score` takes them, distinct in a line but for -1. A query with fewer
+        than k has the id -1 in the places left. Raises ValueError if a score overflows float32.
         """
         top = Heaps(queries.shape[0], k)
         candidates = np.ascontiguousarray(candidates, dtype=np.int32)
@@ -276,18 +242,24 @@ class RowStore:
 class Heaps:
     """The best scored rows so far of each query."""
 
-    def __init__(self, n_queries, k):
+    def __init__(self, n_queries: int, k: int) -> None:
         self.scores = np.empty((n_queries, k), dtype=np.float32)
         self.ids = np.empty((n_queries, k), dtype=np.int32)
         kernel.empty(self.scores, self.ids)
 
-    def offer(self, scores, ids, into=None, n_threads=1):
+    def offer(
+        self,
+        scores: np.ndarray,
+        ids: np.ndarray,
+        into: np.ndarray | None = None,
+        n_threads: int = 1,
+    ) -> None:
         """Offer scores (n, m) of rows `ids`, (n, m) or (1, m), to the queries `into` (n,)."""
         if into is None:
             into = np.arange(len(scores), dtype=np.int32)
         kernel.offer(scores, ids, into, self.scores, self.ids, n_threads)
 
-    def sorted(self):
+    def sorted(self) -> tuple[np.ndarray, np.ndarray]:
         """Sort ids and scores, best first; id -1 and minus infinity in places never filled."""
         if not np.isfinite(self.scores[self.ids != NOBODY]).all():
             raise ValueError(

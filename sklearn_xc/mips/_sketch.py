@@ -1,8 +1,10 @@
 """Linear sketches: short dense vectors that keep inner products on average."""
 
 from numbers import Integral
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
@@ -10,6 +12,7 @@ from sklearn.utils._param_validation import Interval
 
 from ..base._validation import check_parameters
 from ..utils._memory_limit import require_memory
+from ..utils._typing import Matrix, MatrixLike, RandomState
 from ._row_store import check_ids, check_vectors
 
 COMMON = 0.1  # share of the queries that have a feature which is worth keeping
@@ -67,12 +70,14 @@ class LinearSketch(BaseEstimator):
         "random_state": ["random_state"],
     }
 
-    def __init__(self, n_components=256, n_nonzeros=4, random_state=None):
+    def __init__(
+        self, n_components: int = 256, n_nonzeros: int = 4, random_state: RandomState = None
+    ) -> None:
         self.n_components = n_components
         self.n_nonzeros = n_nonzeros
         self.random_state = random_state
 
-    def fit(self, n_features, kept=()):
+    def fit(self, n_features: int, kept: ArrayLike = ()) -> Self:
         """Draw the map.
 
         Parameters
@@ -106,10 +111,13 @@ class LinearSketch(BaseEstimator):
         require_memory((8 * s + 4) * n, f"a sketch of {n} features", "use a smaller n_nonzeros")
         random = check_random_state(self.random_state)
         rng = np.random.default_rng(random.randint(2**31 - 1))
+        # The components that are left in s parts, and for each feature one place in each of them:
+        # places of a feature are distinct.
         edges = np.linspace(len(kept), self.n_components, s + 1).astype(np.int64)
         places = rng.integers(edges[:-1], edges[1:], size=(n, s)).astype(np.int32)
         signs = rng.integers(0, 2, size=(n, s), dtype=np.int8)
         values = (2 * signs - 1).astype(np.float32) / np.float32(np.sqrt(s))
+        # One entry of 1 for a feature that is kept; its others are zero and dropped below.
         values[kept], places[kept, 0] = 0, np.arange(len(kept))
         values[kept, 0] = 1
         self.projection_ = sparse.csr_array(
@@ -120,7 +128,7 @@ class LinearSketch(BaseEstimator):
         self.n_features_in_ = n
         return self
 
-    def transform(self, vectors):
+    def transform(self, vectors: MatrixLike) -> np.ndarray:
         """Return the sketches of some vectors.
 
         Parameters
@@ -150,38 +158,29 @@ class LinearSketch(BaseEstimator):
         return sketches
 
 
-def heavy_features(rows, queries, n_components):
+def heavy_features(rows: Matrix, queries: Matrix, n_components: int) -> np.ndarray:
     """Return the features that a sketch should keep, for the least variance of inner products.
 
-    With a_j and b_j the sums of squares of feature j over rows and queries, the variance of the
-    mean inner product goes with sum(a_j) sum(b_j) / m, where the sums are over the features that
-    are hashed and m is the number of components left for them: c features of the largest shares
-    are kept such that this is least. A constant feature, for the intercepts, is the usual one.
-    What few queries have is passed over: of other queries they say little, and a recall that is
-    measured on these would flatter.
-
-    Parameters
-    ----------
-    rows, queries : ndarray or csr_array (n, n_features)
-    n_components : int
-        At most half of them are given away.
-
-    Returns
-    -------
-    kept : ndarray of int64 (c,)
-        Ascending.
+    At most half of the components are given away. A constant feature, for the intercepts, is the
+    usual one that is kept.
     """
+    # With a_j and b_j the shares of feature j in the squares of rows and queries, the variance of
+    # the mean inner product goes with sum(a_j) sum(b_j) / m. The sums are over the features that
+    # are hashed, and m is the number of components left for them.
     a, b = (_shares(matrix) for matrix in (rows, queries))
+    # Features that few of these queries have are passed over: they say little of other queries, and
+    # a recall that is measured on these queries would flatter.
     present = sparse.csr_array(queries).indices
     often = np.bincount(present, minlength=len(b)) >= COMMON * queries.shape[0]
     order = np.argsort(np.where(often, -(a + b), 0), kind="stable")[: np.count_nonzero(often)]
     order = order[: min(n_components // 2, n_components - 4)]
+    # Entry c is for the first c of them kept.
     left = [1 - np.append(0, np.cumsum(shares[order])) for shares in (a, b)]
     variance = left[0] * left[1] / (n_components - np.arange(len(order) + 1))
     return np.sort(order[: np.argmin(variance)])
 
 
-def _shares(matrix):
+def _shares(matrix: Matrix) -> np.ndarray:
     """Return the share of each feature in the sum of all squares; zero where all are."""
     if sparse.issparse(matrix):
         squares = np.bincount(

@@ -1,7 +1,7 @@
 """Cross-validation where labels are rare and many.
 
 scikit-learn's splitters leave rare labels out of training, and its functions that cross-validate
-refuse a sparse y. What stands here does neither; the splitters also serve as ``cv=`` of
+refuse a sparse y. The ones here do neither; the splitters also serve as ``cv=`` of
 :class:`~sklearn.model_selection.GridSearchCV` and everywhere else in scikit-learn.
 """
 

@@ -1,6 +1,9 @@
-"""Out-of-fold scores of the labels that rows have been given: where to look for errors in y."""
+"""Out-of-fold scores of the labels that samples have been given: where to look for errors in y."""
+
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
@@ -9,6 +12,7 @@ from ..base._labels import is_indicator
 from ..topk._predict import predict_topk
 from ..utils._given_labels import plain_labels
 from ..utils._matrix import in_rows
+from ..utils._typing import LabelsLike, MatrixLike
 from ._cross_val_topk import tested_once
 from ._fold_assignment import label_pattern
 from ._routing import GroupedSplitter, fit_with, route, splitter
@@ -16,8 +20,16 @@ from ._take_rows import take
 
 
 def cross_val_label_scores(
-    estimator, X, y, *, cv=None, n_jobs=None, params=None, scores="decision", groups=None
-):
+    estimator: Any,
+    X: MatrixLike,
+    y: LabelsLike,
+    *,
+    cv: Any = None,
+    n_jobs: int | None = None,
+    params: dict[str, Any] | None = None,
+    scores: str = "decision",
+    groups: ArrayLike | None = None,
+) -> np.ndarray | sparse.csr_array:
     """Compute the score of the given label of each sample, by a model that has not seen it.
 
     Labels that such a model finds improbable are where errors in y are found first. Only these
@@ -33,21 +45,21 @@ def cross_val_label_scores(
     cv, n_jobs, params : object, default=None
         As of :func:`cross_val_topk`.
     scores : {"decision", "proba"}, default="decision"
-        As of :func:`sklearn_xc.predict_topk`. Probabilities can be compared between rows.
+        As of :func:`sklearn_xc.predict_topk`. Probabilities can be compared between samples.
     groups : array-like of shape (n_samples,), default=None
         As of :func:`cross_val_topk`.
 
     Returns
     -------
     given : ndarray of float32 (n_samples,), or csr_array of float32 (n_samples, n_classes)
-        For one class a row its score: NaN for rows that are never tested, and where training knew
-        no row of the class. For an indicator the scores of its positives, at their places; of rows
-        that are never tested nothing is stored.
+        For one class a sample its score: NaN for samples that are never tested, and where training
+        knew no sample of the class. For an indicator the scores of its positives, at their places;
+        of samples that are never tested nothing is stored.
 
     Raises
     ------
     ValueError
-        If `cv` tests a row twice, `scores` is not one of the two, or `groups` is given and `cv`
+        If `cv` tests a sample twice, `scores` is not one of the two, or `groups` is given and `cv`
         takes no notice of it.
     TypeError
         If the estimator has no ``predict_topk``.
@@ -71,6 +83,7 @@ def cross_val_label_scores(
     cv = splitter(cv) if groups is None else GroupedSplitter(cv, groups)
     routed = route(estimator, params, owner="cross_val_label_scores", cv=cv)
     folds = tested_once(cv.split(X, y, **routed.split), Y.shape[0], "cross_val_label_scores")
+    # Workers send back the scores of given labels only, not those of all classes.
     results = Parallel(n_jobs=n_jobs)(
         delayed(_score_fold)(clone(estimator), X, y, Y, train, test, routed.fit, scores)
         for train, test in folds
@@ -83,26 +96,42 @@ def cross_val_label_scores(
     return given
 
 
-def _score_fold(estimator, X, y, Y, train, test, params, scores):
+def _score_fold(
+    estimator: Any,
+    X: MatrixLike,
+    y: LabelsLike,
+    Y: sparse.csr_array,
+    train: np.ndarray,
+    test: np.ndarray,
+    params: dict[str, Any],
+    scores: str,
+) -> np.ndarray | sparse.csr_array:
     """Return the scores of a fold's given labels: an array, or a matrix with the pattern of Y."""
     fit_with(estimator, X, y, train, params, None)
     if is_indicator(y):
         pattern = sparse.csr_array(Y[test]).astype(bool)
+        # The pattern restricts the labels of each sample to its own: the k best of these are all.
         most = max(1, int(np.diff(pattern.indptr).max(initial=0)))
         return predict_topk(estimator, take(X, test), most, scores, True, labels=pattern)
+    # A class may be missing from training; the samples of such a class stay NaN.
     names = np.ravel(plain_labels(y))[test].tolist()
     known = set(estimator.classes_.tolist())
     there = np.array([name in known for name in names], dtype=bool)
     values = np.full(len(test), np.nan, dtype=np.float32)
     if there.any():
         own = [[name] for name, known in zip(names, there, strict=True) if known]
-        found = predict_topk(estimator, take(X, test[there]), 1, scores, labels=own)
-        values[there] = found[1][:, 0]
+        result = predict_topk(estimator, take(X, test[there]), 1, scores, labels=own)
+        values[there] = result[1][:, 0]
     return values
 
 
-def _placed(parts, folds, shape):
+def _placed(
+    parts: list[sparse.csr_array],
+    folds: list[tuple[np.ndarray, np.ndarray]],
+    shape: tuple[int, int],
+) -> sparse.csr_array:
     """Return samples of folds in the order of y."""
+    # Samples stand fold after fold. In coordinates their rows can be renumbered.
     rows = np.concatenate([np.empty(0, dtype=np.int64), *(test for _, test in folds)])
     whole = sparse.vstack(parts, format="coo") if parts else sparse.coo_array(shape)
     whole = sparse.coo_array((whole.data, (rows[whole.row], whole.col)), shape=shape)

@@ -1,14 +1,18 @@
 """Out-of-fold top-k predictions."""
 
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from ..base._labels import is_indicator
 from ..topk._predict import predict_topk
+from ..utils._callbacks import InnerFit
 from ..utils._matrix import in_rows
+from ..utils._typing import LabelsLike, MatrixLike
 from ..utils._validation import check_k
 from ._duplicates import warn_of_duplicates
 from ._fold_assignment import label_pattern
@@ -36,12 +40,12 @@ class TopkPredictions(NamedTuple):
     classes: np.ndarray
 
     @property
-    def tested(self):
+    def tested(self) -> np.ndarray:
         """Whether each sample was tested, ndarray of bool (n_samples,)."""
-        return (self.codes < len(self.classes)).any(axis=1)
+        return np.any(self.codes < len(self.classes), axis=1)
 
     @property
-    def labels(self):
+    def labels(self) -> np.ndarray:
         """The labels of the samples that were tested, ndarray of shape (n_tested, k).
 
         Raises
@@ -59,12 +63,21 @@ class TopkPredictions(NamedTuple):
 
 
 def cross_val_topk(
-    estimator, X, y, *, k=None, cv=None, n_jobs=None, params=None, scores="decision", groups=None
-):
+    estimator: Any,
+    X: MatrixLike,
+    y: LabelsLike,
+    *,
+    k: int | None = None,
+    cv: Any = None,
+    n_jobs: int | None = None,
+    params: dict[str, Any] | None = None,
+    scores: str = "decision",
+    groups: ArrayLike | None = None,
+) -> TopkPredictions:
     """Return the k best labels of every sample, predicted by a model that has not seen the sample.
 
-    What :func:`sklearn.model_selection.cross_val_predict` is for arrays of shape (n, K), without
-    ever building one. Calibration and thresholds are fitted on its result.
+    It does for k labels what :func:`sklearn.model_selection.cross_val_predict` does for all K, and
+    never builds an array of shape (n, K). Calibration and thresholds are fitted on its result.
 
     Parameters
     ----------
@@ -83,7 +96,7 @@ def cross_val_topk(
     params : dict, default=None
         Arguments of the estimator's ``fit``, such as ``{"sample_weight": w}``; those with one
         entry a sample are split with X. With scikit-learn's metadata routing enabled they go to who
-        asked for them, the splitter included.
+        requests them, the splitter included.
     scores : {"decision", "proba"}, default="decision"
         As of :func:`sklearn_xc.predict_topk`.
     groups : array-like of shape (n_samples,), default=None
@@ -127,17 +140,27 @@ def cross_val_topk(
         raise ValueError(f"scores must be 'decision' or 'proba', got {scores!r}")
     if groups is not None:
         cv = GroupedSplitter(cv, groups)
-    found = out_of_fold_topk(
+    predictions = out_of_fold_topk(
         estimator, X, y, k=k, cv=cv, n_jobs=n_jobs, params=params, scores=scores, warns=True
     )
     # -1 would be the last class in classes[codes]
-    codes = np.where(found.codes < 0, np.int32(len(found.classes)), found.codes)
-    return found._replace(codes=codes)
+    codes = np.where(predictions.codes < 0, np.int32(len(predictions.classes)), predictions.codes)
+    return predictions._replace(codes=codes)
 
 
 def out_of_fold_topk(
-    estimator, X, y, *, k, cv, n_jobs, params, scores="decision", next_fit=None, warns=False
-):
+    estimator: Any,
+    X: MatrixLike,
+    y: LabelsLike,
+    *,
+    k: int | None,
+    cv: Any,
+    n_jobs: int | None,
+    params: dict[str, Any] | None,
+    scores: str = "decision",
+    next_fit: Callable[[str], InnerFit] | None = None,
+    warns: bool = False,
+) -> TopkPredictions:
     """Predict out of fold as :func:`cross_val_topk`, with -1 where there is no label.
 
     With `warns` of samples of the first fold that equal a training sample, if these are many.
@@ -147,6 +170,7 @@ def out_of_fold_topk(
     classes, Y = label_pattern(y)
     cv = splitter(cv)
     routed = route(estimator, params, owner="cross_val_topk", cv=cv)
+    # A fit that gets the names of more classes than y holds may predict these too.
     if (named := named_classes(routed.fit, estimator, y)) is not None:
         classes = named
     k = check_k(k, len(classes))
@@ -168,6 +192,7 @@ def out_of_fold_topk(
         )
         for train, test in folds
     )
+    # Folds that were trained on fewer than k classes leave the last places empty.
     codes = np.full((Y.shape[0], k), -1, dtype=np.int32)
     values = np.full((Y.shape[0], k), np.nan, dtype=np.float32)
     for (_, test), (fold_codes, fold_scores, _) in zip(folds, results, strict=True):
@@ -178,36 +203,53 @@ def out_of_fold_topk(
     return TopkPredictions(codes, values, classes)
 
 
-def tested_once(folds, n_rows, name):
+def tested_once(
+    folds: Iterable[tuple[np.ndarray, np.ndarray]], n_rows: int, name: str
+) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the folds as a list; ValueError if they test a sample twice."""
     folds = list(folds)
+    # Not `times[test] += 1`, which counts a sample once that a fold names twice.
     times = np.zeros(n_rows, dtype=np.int64)
     for _, test in folds:
         np.add.at(times, test, 1)
     if (times > 1).any():
         raise ValueError(
-            f"cv tests {(times > 1).sum()} rows more than once, row "
-            f"{np.flatnonzero(times > 1)[0]} for one; {name} needs one prediction a row"
+            f"cv tests {(times > 1).sum()} samples more than once, sample "
+            f"{np.flatnonzero(times > 1)[0]} for one; {name} needs one prediction a sample"
         )
     return folds
 
 
-def _predict_fold(estimator, X, y, train, test, k, params, classes, scores, inner_fit):
+def _predict_fold(
+    estimator: Any,
+    X: MatrixLike,
+    y: LabelsLike,
+    train: np.ndarray,
+    test: np.ndarray,
+    k: int,
+    params: dict[str, Any],
+    classes: np.ndarray,
+    scores: str,
+    inner_fit: InnerFit | None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return codes and scores of a fold's test samples, and the classes of the codes."""
     fit_with(estimator, X, y, train, params, inner_fit)
-    found = getattr(estimator, "classes_", None)
-    k = k if found is None else min(k, len(found))
+    own_classes = getattr(estimator, "classes_", None)
+    k = k if own_classes is None else min(k, len(own_classes))
     labels, values = predict_topk(estimator, take(X, test), k, scores)
-    if is_indicator(y) and found is not None:  # it may call the columns by other names
-        classes = found
+    if is_indicator(y) and own_classes is not None:  # it may call the columns by other names
+        classes = own_classes
     return codes_of(labels, classes), values, classes
 
 
-def codes_of(labels, classes):
+def codes_of(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Return the place of each label in `classes`, int32 of the same shape; all must be there."""
+    # Objects of several types may not compare, and a search by bisection needs that they do.
     if classes.dtype.kind == "O":
         place = {label: code for code, label in enumerate(classes.tolist())}
         codes = [place[label] for label in labels.ravel().tolist()]
         return np.array(codes, dtype=np.int32).reshape(labels.shape)
+    # Classes that were named by the caller stand in any order.
     order = np.argsort(classes, kind="stable")
     places = np.searchsorted(classes, labels, sorter=order)
     return order[places].astype(np.int32)

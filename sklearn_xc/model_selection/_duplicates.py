@@ -1,27 +1,23 @@
-"""Rows that stand in both parts of a split."""
+"""Samples that stand in both parts of a split."""
 
 import warnings
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from ..utils._matrix import as_rows, normalise
 
-LEAST_SHARE = 0.1  # of the test rows, from which on a warning is due
+LEAST_SHARE = 0.1  # of the test samples, from which on a warning is due
 LEAST_ROWS = 20  # tested; of fewer nothing is said
 
 
-def warn_of_duplicates(X, train, test, stacklevel=3):
-    """Warn if many test rows equal a training row.
+def warn_of_duplicates(X: Any, train: np.ndarray, test: np.ndarray, stacklevel: int = 3) -> None:
+    """Warn if many test samples equal a training sample.
 
-    Parameters
-    ----------
-    X : object
-        Texts, a table with a column of them, or a matrix of two features and more; of anything
-        else nothing is said.
-    train, test : ndarray of int
-        Rows of both parts.
-    stacklevel : int, default=3
+    X is texts, a table with a column of them, or a matrix of two features and more; of anything
+    else nothing is said.
     """
     hashes = _hashes(X) if len(test) >= LEAST_ROWS else None
     if hashes is None:
@@ -29,33 +25,33 @@ def warn_of_duplicates(X, train, test, stacklevel=3):
     n_known = int(np.isin(hashes[test], hashes[train]).sum())
     if n_known >= LEAST_SHARE * len(test):
         warnings.warn(
-            f"{n_known} of {len(test)} test rows ({n_known / len(test):.0%}) equal a training row: "
-            "a score on them tells what is known by heart. Drop duplicates before the split, such "
-            "as with pandas.DataFrame.drop_duplicates",
+            f"{n_known} of {len(test)} test samples ({n_known / len(test):.0%}) equal a training "
+            "sample: a score on them tells how well a model remembers. Drop duplicates before the "
+            "split, such as with pandas.DataFrame.drop_duplicates",
             UserWarning,
             stacklevel=stacklevel,
         )
 
 
-def _tuples(X):
+def _tuples(X: Any) -> Iterator[tuple]:
     """Return the rows of a table."""
     if hasattr(X, "itertuples"):
         return X.itertuples(index=False, name=None)
     return X.iter_rows()
 
 
-def _hashes(X):
-    """Return 64 bits for each row, the same for equal ones; None for what has no rows to
-    compare.
-    """
+def _hashes(X: Any) -> np.ndarray | None:
+    """Return 64 bits for each sample, the same for equal ones; None where none can be compared."""
     if hasattr(X, "itertuples") or hasattr(X, "iter_rows"):  # tables of pandas and polars
         first = next(_tuples(X), ())
+        # With texts in it a table is compared row by row; numbers alone are a matrix, see below.
         if any(isinstance(value, str) for value in first):
             try:
                 return np.fromiter(map(hash, _tuples(X)), dtype=np.int64, count=len(X))
             except TypeError:  # a list, say
                 return None
     if sparse.issparse(X) or getattr(X, "ndim", 1) == 2:
+        # Values of one feature are equal by chance, or are sample numbers.
         if X.shape[1] < 2:
             return None
         try:

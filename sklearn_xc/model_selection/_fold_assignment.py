@@ -1,32 +1,25 @@
-"""Which part of a split each row goes to: what the splitters have in common."""
+"""Which part of a split each sample goes to: what the splitters have in common."""
 
 import warnings
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from .._kernels.model_selection import _folds as kernel
-from .._kernels.model_selection._fold_repair import repair
 from ..base._labels import DROPPED, check_labels, encode
 from ..utils._given_labels import label_names, plain_labels
 from ..utils._memory_limit import require_memory
+from ..utils._typing import LabelsLike
 
 PINNED = -1
 
 
-def label_pattern(y):
-    """Return the classes of any y and the 0/1 pattern of its positives, one column a class.
+def label_pattern(y: LabelsLike) -> tuple[np.ndarray, sparse.csr_array]:
+    """Return the classes of any y, and the 0/1 pattern of its positives as uint8, a column a class.
 
-    Parameters
-    ----------
-    y : array-like of shape (n_samples,), or (n_samples, n_classes) dense or sparse
-
-    Returns
-    -------
-    classes : ndarray of shape (n_classes,)
-        The sorted labels, or the column names or numbers of an indicator.
-    Y : csr_array of uint8, shape (n_samples, n_classes)
+    The classes are the sorted labels, or the column names or numbers of an indicator.
     """
     check_labels(y, DROPPED)
     names = label_names(y)
@@ -36,6 +29,7 @@ def label_pattern(y):
     if y.dtype.kind == "f" and not sparse.issparse(y) and np.isnan(y).any():
         raise ValueError("Input y contains NaN: every sample needs a label")
     encoding, Y = encode(y, names, DROPPED)
+    # Two classes are encoded as one column, of the second; both must be kept in training.
     if encoding.kind == "binary":
         columns = np.diff(Y.indptr).astype(np.int32)
         parts = np.ones(len(columns), np.uint8), columns, np.arange(len(columns) + 1, dtype=int)
@@ -44,17 +38,17 @@ def label_pattern(y):
 
 
 class FoldProblem(NamedTuple):
-    """Rows to be placed, as the kernels take them (see `_kernels/model_selection/_folds.pyx`).
+    """Samples to be placed, as the kernels take them (see `_kernels/model_selection/_folds.pyx`).
 
     Attributes
     ----------
     rows : ndarray of int64 (n_rows,)
-        The caller's numbers of the rows that may be tested.
+        The caller's numbers of the samples that may be tested.
     indptr, indices : the labels of each of them
     label_indptr, label_rows : the rows of each label
     frequency : ndarray of int32 (n_labels,)
     needed : ndarray of uint8 (n_labels,)
-        Labels with two positives or more of which none is in a row left out.
+        Labels with two positives or more of which none is in a sample left out.
     closed : ndarray of uint8 (n_parts,)
         The parts that are not trained on while they are tested.
     """
@@ -68,19 +62,25 @@ class FoldProblem(NamedTuple):
     needed: np.ndarray
     closed: np.ndarray
 
-    def labels(self, counts):
-        """Return the labels of the rows for the kernels, which count there."""
+    def labels(self, counts: np.ndarray) -> kernel.Labels:
+        """Return the labels of the samples for the kernels, which count there."""
         return kernel.Labels(
             self.indptr, self.indices, self.frequency, self.needed, self.closed, counts
         )
 
     @property
-    def by_label(self):
+    def by_label(self) -> tuple[np.ndarray, np.ndarray]:
+        """The samples of each label, as the kernels take them."""
         return self.label_indptr, self.label_rows
 
 
-def make_problem(Y, closed, pin_singletons, rng):
-    """Return the problem of splitting the rows of Y; in a random order if `rng` is not None."""
+def make_problem(
+    Y: sparse.csr_array,
+    closed: np.ndarray | list[bool],
+    pin_singletons: bool,
+    rng: np.random.RandomState | None,
+) -> FoldProblem:
+    """Return the problem of splitting the samples of Y; in a random order if `rng` is not None."""
     require_memory(
         4 * Y.shape[1] * len(closed),
         f"the counts of {Y.shape[1]} labels in {len(closed)} parts",
@@ -88,12 +88,15 @@ def make_problem(Y, closed, pin_singletons, rng):
     )
     total = np.bincount(Y.indices, minlength=Y.shape[1])
     rows = np.arange(Y.shape[0])
+    # Samples that hold the only positive of a label are left out: how many such labels come before
+    # the end of a sample, less those before its beginning, is 0 for all others.
     if pin_singletons:
         alone = np.append(0, np.cumsum(total[Y.indices] == 1))
         rows = rows[np.diff(alone[Y.indptr]) == 0]
     if rng is not None:
         rows = rng.permutation(rows)
     Y = Y[rows]
+    # Of the samples that may be tested. A label with a positive outside is in training anyway.
     frequency = np.bincount(Y.indices, minlength=Y.shape[1])
     by_label = Y.tocsc()
     return FoldProblem(
@@ -108,25 +111,26 @@ def make_problem(Y, closed, pin_singletons, rng):
     )
 
 
-def _at_least_one(indices):
+def _at_least_one(indices: np.ndarray) -> np.ndarray:
     """Convert to int32, not empty: kernels take the address of the first element."""
     indices = indices.astype(np.int32, copy=False)
     return indices if len(indices) else np.zeros(1, np.int32)
 
 
-def deal(problem):
-    """Deal rows by their rarest label, in hands of one row a part.
+def deal(problem: FoldProblem) -> tuple[np.ndarray, np.ndarray]:
+    """Deal samples by their rarest label, in hands of one sample a part.
 
-    Returns
-    -------
-    part : ndarray of int32 (n_rows,)
-    counts : ndarray of int32 (n_labels, n_parts)
+    Returns the part of each sample, int32, and how many positives of each label each part has,
+    int32 (n_labels, n_parts).
     """
     n_rows, n_labels, n_parts = len(problem.rows), len(problem.frequency), len(problem.closed)
+    # rank = frequency * n_labels + label: the least of a sample is of its rarest label, ties to the
+    # smaller one, and samples of the same rarest label stand together in the order.
     lengths = np.diff(problem.indptr)
     key = np.full(n_rows, -1, dtype=np.int32)
     rank = np.full(n_rows, np.iinfo(np.int64).max)
     if lengths.any():
+        # Over samples with labels only: `reduceat` of an empty slice would give the next entry.
         entries = problem.frequency[problem.indices].astype(np.int64) * n_labels + problem.indices
         rank[lengths > 0] = np.minimum.reduceat(entries, problem.indptr[:-1][lengths > 0])
         key[lengths > 0] = rank[lengths > 0] % n_labels
@@ -138,7 +142,9 @@ def deal(problem):
     return part, counts
 
 
-def place_by_shares(problem, sizes, seed, shares=None):
+def place_by_shares(
+    problem: FoldProblem, sizes: ArrayLike, seed: int, shares: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Stratify iteratively into parts of these sizes and shares; as :func:`deal`."""
     n_labels, n_parts = len(problem.frequency), len(problem.closed)
     counts = np.zeros((n_labels, n_parts), dtype=np.int32)
@@ -149,6 +155,7 @@ def place_by_shares(problem, sizes, seed, shares=None):
         np.asarray(sizes) / np.sum(sizes) if shares is None else shares,
         np.array(sizes, dtype=np.int64),
         seed,
+        # A list of labels for each number of samples that may be left of one.
         np.empty(problem.frequency.max() + 1, dtype=np.int32),
         np.empty((2, n_labels), dtype=np.int32),
         np.empty(n_labels, dtype=np.int32),
@@ -157,22 +164,18 @@ def place_by_shares(problem, sizes, seed, shares=None):
     return part, counts
 
 
-def keep_labels(problem: FoldProblem, part, counts, seed: int, pin):
-    """Exchange rows until every label that is needed is in every training part.
+def keep_labels(
+    problem: FoldProblem, part: np.ndarray, counts: np.ndarray, seed: int, pin: int | None
+) -> None:
+    """Exchange samples until every label that is needed is in every training part.
 
-    Where no way is found, rows are taken out of the test parts if `pin`, and otherwise labels
-    left out of training; a warning says how many.
-
-    Parameters
-    ----------
-    part, counts
-        From :func:`deal` or :func:`place_by_shares`; changed in place.
-    pin : int or None
-        The part, or ``PINNED``, that takes the rows taken out; None to take none out.
+    `part` and `counts`, from :func:`deal` or :func:`place_by_shares`, change in place. Where no
+    way is found, a warning says so: samples are taken out of the test parts and put into `pin`, a
+    part or ``PINNED``, or with None labels are left out of training.
     """
     size = np.bincount(part, minlength=len(problem.closed))
     n_labels = len(problem.frequency)
-    missing = repair(
+    missing = kernel.repair(
         problem.labels(counts),
         *problem.by_label,
         bool(problem.closed.all()),
@@ -182,39 +185,38 @@ def keep_labels(problem: FoldProblem, part, counts, seed: int, pin):
         part,
         size,
     )
-    if missing and pin is None:
+    if not missing:
+        return
+    if pin is None:
         warnings.warn(
             f"{missing} labels with two or more positives are missing from a training part: no way "
-            "was found to test as many rows and keep them. With pin_singletons=True fewer rows are "
-            "tested and every label is kept",
+            "was found to test as many samples and keep them. With pin_singletons=True fewer "
+            "samples are tested and every label is kept",
             UserWarning,
             stacklevel=4,
         )
-    elif missing:
-        n_out = _take_out(problem, part, counts, pin)
-        warnings.warn(
-            f"{n_out} rows are not tested, beside those that hold the only positive of a label: "
-            "no way was found to test them and keep every label in every training part",
-            UserWarning,
-            stacklevel=4,
-        )
+        return
+    n_out = _take_out(problem, part, counts, pin)
+    warnings.warn(
+        f"{n_out} samples are not tested, in addition to those that hold the only positive of a "
+        "label: no way was found to test them and keep every label in every training part",
+        UserWarning,
+        stacklevel=4,
+    )
 
 
-def _take_out(problem, part, counts, pin):
-    """Take out rows that hold labels missing from training, and level the test parts.
-
-    Returns
-    -------
-    n_out : int
-        Rows that were taken out.
-    """
+def _take_out(problem: FoldProblem, part: np.ndarray, counts: np.ndarray, pin: int) -> int:
+    """Take out samples that hold labels missing from training, level the test parts, count them."""
     taking = _TakingOut(problem, part, counts, pin)
-    missing = np.flatnonzero(taking.missing())
+    # For each sample, how many of the labels that are missing it has.
+    missing = np.flatnonzero(taking.missing()).tolist()
     n_missing = np.bincount(np.concatenate([taking.rows_of(label) for label in missing]))
     for label in missing:
-        if taking.needed[label]:  # of its rows, the one that helps most labels
+        if taking.needed[label]:  # of its samples, the one that helps most labels
             rows = taking.rows_of(label)
             taking.out(rows[np.argmax(n_missing[rows])])
+    # Taking out has made parts uneven: samples move from the largest to the smallest, or leave it
+    # where none can move. Each round makes the difference smaller, or a part.
     while pin == PINNED:
         size = np.bincount(part[part >= 0], minlength=len(problem.closed))
         large, small = int(np.argmax(size)), int(np.argmin(size))
@@ -227,39 +229,44 @@ def _take_out(problem, part, counts, pin):
 
 
 class _TakingOut:
-    """A placement of the rows of a problem whose labels cannot all be kept."""
+    """A placement of the samples of a problem whose labels cannot all be kept."""
 
-    def __init__(self, problem, part, counts, pin):
+    def __init__(
+        self, problem: FoldProblem, part: np.ndarray, counts: np.ndarray, pin: int
+    ) -> None:
         self.problem, self.part, self.counts, self.pin = problem, part, counts, pin
         self.needed = problem.needed.astype(bool)
         self.n_out = 0
 
-    def missing(self):
+    def missing(self) -> np.ndarray:
         """Return the labels that are needed and have all their positives in one test part."""
         closed = self.counts[:, self.problem.closed.astype(bool)]
         return self.needed & (closed.max(axis=1) == self.problem.frequency)
 
-    def labels_of(self, row):
+    def labels_of(self, row: int) -> np.ndarray:
+        """Return the labels of a sample."""
         start, stop = self.problem.indptr[row : row + 2]
         return self.problem.indices[start:stop]
 
-    def rows_of(self, label):
+    def rows_of(self, label: int) -> np.ndarray:
+        """Return the samples of a label."""
         start, stop = self.problem.label_indptr[label : label + 2]
         return self.problem.label_rows[start:stop]
 
-    def out(self, row):
-        """Keep a row out of all tests; its labels are then in every training part."""
+    def out(self, row: int) -> None:
+        """Keep a sample out of all tests; its labels are then in every training part."""
         labels = self.labels_of(row)
         self.needed[labels] = False
         self.counts[labels, self.part[row]] -= 1
         self.part[row] = self.pin
         self.n_out += 1
 
-    def move(self, rows, n_moves, target):
-        """Move this many of the rows at most to another part; how many could be moved."""
+    def move(self, rows: np.ndarray, n_moves: int, target: int) -> int:
+        """Move this many of the samples at most to another part; how many could be moved."""
         n_moved = 0
         for row in rows:
             labels = self.labels_of(row)
+            # Not where it would bring the last positive of a needed label into one part.
             full = self.counts[labels, target] + 1 == self.problem.frequency[labels]
             if not (full & self.needed[labels]).any():
                 self.counts[labels, self.part[row]] -= 1

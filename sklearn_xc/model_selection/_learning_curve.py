@@ -1,15 +1,18 @@
 """How precision grows with the number of training samples."""
 
+from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from ..inspection._display import DrawsOnAxes, draw_curve, name_of
+from ..inspection._display import Axes, DrawsOnAxes, draw_curve, name_of
 from ..metrics import precision_at_k
 from ..topk._predict import predict_topk
 from ..utils._matrix import n_rows
+from ..utils._typing import LabelsLike, MatrixLike, RandomState
 from ..utils._unwrap import find_inner
 from ._take_rows import take
 
@@ -56,7 +59,14 @@ class TopKLearningCurveDisplay(DrawsOnAxes):
     ([40, 80, 160, 280, 400], (5, 2))
     """
 
-    def __init__(self, train_sizes, precision, k, *, name=None):
+    def __init__(
+        self,
+        train_sizes: np.ndarray,
+        precision: np.ndarray,
+        k: list[int],
+        *,
+        name: str | None = None,
+    ) -> None:
         self.train_sizes = train_sizes
         self.precision = precision
         self.k = k
@@ -65,18 +75,18 @@ class TopKLearningCurveDisplay(DrawsOnAxes):
     @classmethod
     def from_estimator(
         cls,
-        estimator,
-        X,
-        y,
+        estimator: Any,
+        X: MatrixLike,
+        y: LabelsLike,
         *,
-        train_sizes=SIZES,
-        k=(1, 3, 5),
-        test_size=0.2,
-        random_state=None,
-        name=None,
-        ax=None,
-        **kwargs,
-    ):
+        train_sizes: Sequence[float] = SIZES,
+        k: Sequence[int] = (1, 3, 5),
+        test_size: float = 0.2,
+        random_state: RandomState = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
         """Fit copies of an estimator on more and more samples, and draw their precision.
 
         Parameters
@@ -119,19 +129,21 @@ class TopKLearningCurveDisplay(DrawsOnAxes):
         n = n_rows(X)
         order = check_random_state(random_state).permutation(n)
         n_test = max(1, round(test_size * n))
+        # The first samples of one order for each size: a curve then rises by more samples, not by
+        # other ones.
         test, train = np.sort(order[:n_test]), order[n_test:]
         sizes = _sizes(train_sizes, len(train))
-        X_test, y_test, found = take(X, test), take(y, test), []
+        X_test, y_test, precision = take(X, test), take(y, test), []
         for size in sizes:
             rows = np.sort(train[:size])
             model = clone(estimator).fit(take(X, rows), take(y, rows))
             classes = find_inner(model, "predict_topk").estimator.classes_
             best, _ = predict_topk(model, X_test, min(max(cuts), len(classes)))
-            found.append([_precision(y_test, best, cut, classes) for cut in cuts])
-        display = cls(np.array(sizes), np.array(found), cuts, name=name_of(model, name))
+            precision.append([_precision(y_test, best, cut, classes) for cut in cuts])
+        display = cls(np.array(sizes), np.array(precision), cuts, name=name_of(model, name))
         return display.plot(ax, **kwargs)
 
-    def plot(self, ax=None, *, name=None, **kwargs):
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> Self:
         """Draw a line for each k.
 
         Parameters
@@ -165,14 +177,15 @@ class TopKLearningCurveDisplay(DrawsOnAxes):
         return self
 
 
-def _precision(y_test, best, cut, classes):
+def _precision(y_test: LabelsLike, best: np.ndarray, cut: int, classes: np.ndarray) -> float:
     """Return the precision at k, of a model with fewer than k classes too."""
+    # Places that a model of few classes cannot fill are misses.
     k = min(cut, best.shape[1])
     indicator = len(getattr(y_test, "shape", ())) == 2
     return precision_at_k(y_test, best, k, classes=classes if indicator else None) * k / cut
 
 
-def _sizes(given, n):
+def _sizes(given: Iterable[float], n: int) -> list[int]:
     """Return numbers of training samples, rising."""
     sizes = set()
     for size in given:

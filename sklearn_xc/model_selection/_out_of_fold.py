@@ -1,10 +1,12 @@
 """The best scores of samples that a model has not seen, as calibration and thresholds need them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import assert_all_finite
@@ -15,10 +17,12 @@ from ..metrics._ranking import _hits, _with_column_for_unknown, one_per_row
 from ..metrics._ranking import codes as codes_in
 from ..topk._inverted_index import topk_matrix
 from ..topk._predict import predict_topk
+from ..utils._callbacks import InnerFit
 from ..utils._given_labels import in_order_of, label_names, plain_labels
 from ..utils._matrix import n_rows
 from ..utils._memory_limit import require_memory
 from ..utils._records import either, is_a, is_labels, is_sparse, record
+from ..utils._typing import LabelsLike, MatrixLike
 from ._cross_val_topk import codes_of, out_of_fold_topk
 from ._routing import part_of
 from ._split import RareLabelKFold, train_test_split
@@ -67,27 +71,24 @@ class Labels:
     classes: np.ndarray
     truth: sparse.csr_array | None
 
-    def _check_record(self):
+    def _check_record(self) -> None:
+        """Raise ValueError unless the true labels fit the classes."""
         n_classes = len(self.classes)
         if self.truth is not None and self.truth.shape[1] != n_classes + 1:
             raise ValueError(f"true labels of shape {self.truth.shape} for {n_classes} classes")
 
     @property
-    def kind(self):
+    def kind(self) -> str:
         """As of `LabelEncoding`, by the classes of the estimator."""
         if self.encoding.kind == "multilabel":
             return "multilabel"
+        # y may lack classes that the estimator knows.
         return "binary" if len(self.classes) == 2 else "multiclass"
 
-    def indicator(self, codes, chosen):
-        """Return the chosen ones of the classes in each row, in the container of y.
-
-        Parameters
-        ----------
-        codes : ndarray of integers (n_rows, k)
-            Different ones in a row.
-        chosen : ndarray of bool (n_rows, k)
-        """
+    def indicator(
+        self, codes: np.ndarray, chosen: np.ndarray
+    ) -> np.ndarray | sparse.sparray | sparse.spmatrix:
+        """Return the chosen ones of the distinct classes of each sample, in the container of y."""
         pattern = topk_matrix(codes, chosen, len(self.classes))
         pattern.eliminate_zeros()
         container, dtype = self.encoding.container, self.encoding.dtype
@@ -100,19 +101,8 @@ class Labels:
         return self.encoding.indicator(pattern)
 
 
-def read_labels(y, known=None):
-    """Encode y.
-
-    Parameters
-    ----------
-    y : array-like or sparse, shape (n_samples,) or (n_samples, n_classes)
-    known : ndarray of shape (n_classes,), default=None
-        Classes of an estimator that is fitted already.
-
-    Returns
-    -------
-    labels : Labels
-    """
+def read_labels(y: LabelsLike, known: np.ndarray | None = None) -> Labels:
+    """Encode y, in the classes `known` of an estimator that is fitted, or its own."""
     check_labels(y, DROPPED)
     if known is not None:
         y = in_order_of(y, np.asarray(known))
@@ -128,32 +118,43 @@ def read_labels(y, known=None):
                 f"y has {Y.shape[1]} columns, but the estimator was fitted on {len(classes)}"
             )
         return Labels(encoding, classes, _with_column_for_unknown(Y))
+    # Labels that the estimator does not know are true, and never found: one more column.
     table = {label: code for code, label in enumerate(classes.tolist())}
     codes = codes_in(y.ravel(), table)
     codes[codes < 0] = len(classes)
     return Labels(encoding, classes, one_per_row(codes, len(classes) + 1))
 
 
-def splits_of(cv, X, y, kind, split_params=None, weight=None):
-    """Return the (training, test) rows that `cv` means, of the rows with a weight above zero.
+def splits_of(
+    cv: Any,
+    X: MatrixLike,
+    y: LabelsLike,
+    kind: str,
+    split_params: dict[str, Any] | None = None,
+    weight: ArrayLike | None = None,
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the (training, test) samples that `cv` means, of those with a weight above zero.
 
     An integer is the number of folds of :class:`RareLabelKFold`, a fraction the part that is held
-    out once. Of two classes rows are pinned so that every training part has both. Otherwise rows
-    that hold the only positive of a label are tested as well: new rows hold such labels too, and
-    leaving them out would make the model look better than it is. Of more classes the part is
-    therefore a fold: by shares hardly any class would lose all its rows, as classes of new rows do.
+    out once.
     """
     split_params = split_params or {}
     if hasattr(cv, "__iter__") and not hasattr(cv, "split"):
         return list(cv)
+    # Samples of weight zero must not decide which others are tested.
     counted = None if weight is None else np.flatnonzero(np.asarray(weight) > 0)
     if counted is not None and 0 < len(counted) < n_rows(X):
         split_params = part_of(split_params, n_rows(X), counted)
         of_counted = splits_of(cv, take(X, counted), take(y, counted), kind, split_params)
         return [(counted[train], counted[test]) for train, test in of_counted]
+    # Of two classes samples are pinned so that every training part has both. Otherwise samples
+    # that hold the only positive of a label are tested as well: new samples hold such labels too,
+    # and leaving them out would make the model look better than it is.
     pin = kind == "binary"
     share = float(cv) if isinstance(cv, Real) and not isinstance(cv, Integral) else None
     if share is not None and kind == "multiclass":
+        # A fold: by shares hardly any class would lose all its samples, as classes of new samples
+        # do.
         n_folds = min(round(1 / share), n_rows(X))
         return list(RareLabelKFold(n_folds, pin_singletons=False).split(X, y))[:1]
     if share is not None:
@@ -169,39 +170,31 @@ def splits_of(cv, X, y, kind, split_params=None, weight=None):
 
 
 def held_out_topk(
-    estimator,
-    X,
-    y,
-    labels,
+    estimator: Any,
+    X: MatrixLike,
+    y: LabelsLike,
+    labels: Labels,
     *,
-    k,
-    splits,
-    weight=None,
-    params=None,
-    n_jobs=None,
-    response="decision",
-    next_fit=None,
-):
-    """Return the k best scores of the samples held out.
+    k: int,
+    splits: list[tuple[np.ndarray, np.ndarray]] | None,
+    weight: ArrayLike | None = None,
+    params: dict[str, Any] | None = None,
+    n_jobs: int | None = None,
+    response: str = "decision",
+    next_fit: Callable[[str], InnerFit] | None = None,
+) -> tuple[np.ndarray, HeldOut, np.ndarray]:
+    """Return the k best scores of the samples held out, by copies of the estimator.
 
     Parameters
     ----------
-    estimator : estimator
-        Copies of it are fitted; one that is frozen predicts all samples as it is.
-    X, y : as the estimator's fit takes them
-    labels : Labels
-        Of y.
-    k : int
-    splits : list of (training, test) rows, or None
-        None for an estimator that is fitted and has seen none of X.
-    weight : ndarray (n_samples,), default=None
+    splits : list of (training, test) samples, or None
+        None for an estimator that is fitted and has seen none of X: it predicts as it is.
     params : dict, default=None
         Of the estimator's fit.
-    n_jobs : int or None, default=None
     response : {"decision", "proba"}, default="decision"
         Which scores.
     next_fit : callable or None, default=None
-        ``next_fit("fold")`` is what tells callbacks of the fit of a fold, an `InnerFit`.
+        ``next_fit("fold")`` reports the fit of a fold to callbacks.
 
     Returns
     -------
@@ -212,6 +205,7 @@ def held_out_topk(
     samples : ndarray of int64 (n_held_out,)
         Which samples were held out.
     """
+    # Of two classes both scores are read, of which the second is the decision function.
     k = 2 if labels.kind == "binary" else k
     if splits is None:
         names, scores = predict_topk(estimator, X, k, response)
@@ -230,6 +224,7 @@ def held_out_topk(
         )
         codes = codes.astype(np.int64)
     weight = np.ones(len(codes)) if weight is None else np.asarray(weight, dtype=np.float64)
+    # Samples that no fold has tested have no code.
     samples = np.flatnonzero((codes >= 0).any(axis=1) & (weight > 0))
     if not len(samples):
         raise ValueError("cv holds out no sample that has a weight above zero")
@@ -237,12 +232,13 @@ def held_out_topk(
     if labels.kind == "binary":
         scores = np.take_along_axis(scores, np.argmax(codes == 1, axis=1)[:, None], axis=1)
         codes = np.ones_like(scores, dtype=np.int64)
+    # Places without a class have NaN; what reads scores compares them with NO_SCORE.
     scores = np.where(codes >= 0, scores, np.float32(10 * NO_SCORE))
     n_true = np.diff(truth.indptr)
     return codes, HeldOut(scores, _hits(truth, codes), n_true, weight[samples]), samples
 
 
-def is_prefit(estimator, cv):
+def is_prefit(estimator: Any, cv: Any) -> bool:
     """Return whether the estimator stays as it is, and all samples are new to it."""
     if isinstance(estimator, FrozenEstimator) or (isinstance(cv, str) and cv == "prefit"):
         check_is_fitted(estimator)

@@ -1,16 +1,20 @@
 """Splitters that keep rare labels in training: cross-validation and train_test_split."""
 
 import math
+from collections.abc import Iterator
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
 from ..utils._matrix import in_rows
+from ..utils._typing import LabelsLike, MatrixLike, RandomState
 from ._duplicates import warn_of_duplicates
 from ._fold_assignment import (
     PINNED,
+    FoldProblem,
     deal,
     keep_labels,
     label_pattern,
@@ -23,7 +27,14 @@ from ._take_rows import take
 class _LabelKFold(BaseCrossValidator):
     """Base of the two splitters: parameters, and test parts from a placement of the samples."""
 
-    def __init__(self, n_splits=5, *, shuffle=False, random_state=None, pin_singletons=True):
+    def __init__(
+        self,
+        n_splits: int = 5,
+        *,
+        shuffle: bool = False,
+        random_state: RandomState = None,
+        pin_singletons: bool = True,
+    ) -> None:
         if not isinstance(n_splits, Integral) or isinstance(n_splits, bool) or n_splits < 2:
             raise ValueError(f"n_splits must be an integer of at least 2, got {n_splits!r}")
         _check_switches(shuffle=shuffle, pin_singletons=pin_singletons)
@@ -33,7 +44,7 @@ class _LabelKFold(BaseCrossValidator):
         self.random_state = random_state
         self.pin_singletons = pin_singletons
 
-    def get_n_splits(self, X=None, y=None, groups=None):
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of splits.
 
         Parameters
@@ -47,7 +58,9 @@ class _LabelKFold(BaseCrossValidator):
         """
         return self.n_splits
 
-    def split(self, X, y, groups=None):
+    def split(
+        self, X: MatrixLike, y: LabelsLike, groups: None = None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the sample numbers of the training and test part of each split.
 
         Parameters
@@ -72,15 +85,16 @@ class _LabelKFold(BaseCrossValidator):
         if groups is not None:
             raise ValueError(
                 f"{type(self).__name__} does not keep groups together: use "
-                "sklearn.model_selection.GroupKFold, or split one row of each group and take the "
-                "others along"
+                "sklearn.model_selection.GroupKFold, or split one sample of each group and take "
+                "the others along"
             )
         part = self._parts(X, y)
         for number in range(self.n_splits):
+            # PINNED is the number of no split: such samples are in every training part.
             test = part == number
             yield np.flatnonzero(~test), np.flatnonzero(test)
 
-    def withheld(self, X, y):
+    def withheld(self, X: MatrixLike, y: LabelsLike) -> np.ndarray:
         """Return the samples that are never tested.
 
         Parameters
@@ -97,26 +111,28 @@ class _LabelKFold(BaseCrossValidator):
         """
         return np.flatnonzero(self._parts(X, y) == PINNED)
 
-    def _parts(self, X, y):
-        """Return the number of the split that tests each row, -1 if none does."""
+    def _parts(self, X: MatrixLike, y: LabelsLike) -> np.ndarray:
+        """Return the number of the split that tests each sample, -1 if none does."""
         if y is None:
             raise ValueError(f"{type(self).__name__} needs y: it looks at the labels")
         X, y = in_rows(X, y, names="Xy")
         _, Y = label_pattern(y)
         rng = check_random_state(self.random_state) if self.shuffle else None
+        # All parts are closed: each is tested once, and not trained on then.
         problem = make_problem(Y, np.ones(self.n_splits), self.pin_singletons, rng)
         n_rows = len(problem.rows)
         if n_rows < self.n_splits:
             held = " (the others hold the only positive of a label)" if self.pin_singletons else ""
             raise ValueError(
-                f"n_splits={self.n_splits} is more than the {n_rows} of {Y.shape[0]} rows that "
+                f"n_splits={self.n_splits} is more than the {n_rows} of {Y.shape[0]} samples that "
                 f"can be tested{held}"
             )
+        # Without a shuffle the same folds each time: ties and the repair draw from a fixed seed.
         seed = 0 if rng is None else rng.randint(2**31)
-        found, counts = self._place(problem, seed)
-        keep_labels(problem, found, counts, seed, PINNED if self.pin_singletons else None)
+        placed, counts = self._place(problem, seed)
+        keep_labels(problem, placed, counts, seed, PINNED if self.pin_singletons else None)
         part = np.full(Y.shape[0], PINNED, dtype=np.int32)
-        part[problem.rows] = found
+        part[problem.rows] = placed
         return part
 
 
@@ -127,7 +143,7 @@ class RareLabelKFold(_LabelKFold):
     in its hand, a sample takes the fold that has fewest positives of its labels so far. Samples
     that would leave a label out of training are then exchanged for others.
 
-    What holds, for any 1-D y and any indicator, dense or sparse:
+    For any 1-D y and any indicator, dense or sparse,
 
     * every label with two positives or more has at least one in every training part;
     * a sample that holds the only positive of a label is never tested, so that every label is in
@@ -191,7 +207,7 @@ class RareLabelKFold(_LabelKFold):
     ['a' 'a' 'b' 'c'] ['a' 'b']
     """
 
-    def _place(self, problem, seed):
+    def _place(self, problem: FoldProblem, seed: int) -> tuple[np.ndarray, np.ndarray]:
         return deal(problem)
 
 
@@ -203,15 +219,15 @@ class IterativeStratifiedKFold(_LabelKFold):
     one at random. Beyond the paper, a fold that has its samples takes no more, a fold does not take
     the last sample of a label of which it has all others, and a single positive may be pinned.
 
-    What :class:`RareLabelKFold` guarantees holds here too, but for its last point: the positives
-    of a label differ between folds by as little as the method reaches, most often by at most one.
+    The guarantees of :class:`RareLabelKFold` hold here too, but for the last one: the positives of
+    a label differ between folds by as little as the method reaches, most often by at most one.
 
     Parameters
     ----------
     n_splits : int, default=5
         At least 2.
     shuffle : bool, default=False
-        Whether to shuffle the samples before, and to draw anew among folds that lack the same.
+        Whether to shuffle the samples before, and to draw at random among folds that lack the same.
         Without it, the folds depend on the order of the samples alone.
     random_state : int, RandomState instance or None, default=None
         For the shuffle; refused without it.
@@ -246,22 +262,22 @@ class IterativeStratifiedKFold(_LabelKFold):
     [[3, 1], [3, 1]]
     """
 
-    def _place(self, problem, seed):
-        # Sizes that differ by a row must not make shares of labels differ: ties would be none.
+    def _place(self, problem: FoldProblem, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        # Sizes that differ by a sample must not make shares of labels differ: ties would be none.
         sizes = np.diff(np.arange(self.n_splits + 1) * len(problem.rows) // self.n_splits)
         return place_by_shares(problem, sizes, seed, np.full(self.n_splits, 1 / self.n_splits))
 
 
 def train_test_split(
-    *arrays,
-    test_size=None,
-    train_size=None,
-    random_state=None,
-    shuffle=True,
-    stratify=None,
-    pin_singletons=True,
-    return_withheld=False,
-):
+    *arrays: Any,
+    test_size: float | None = None,
+    train_size: float | None = None,
+    random_state: RandomState = None,
+    shuffle: bool = True,
+    stratify: LabelsLike | None = None,
+    pin_singletons: bool = True,
+    return_withheld: bool = False,
+) -> list:
     """Split samples into one training and one test part, stratified by labels however rare.
 
     The twin of scikit-learn's function by iterative stratification: every label that has a
@@ -277,8 +293,8 @@ def train_test_split(
     *arrays : sequence of array-likes, sparse matrices, DataFrames or lists
         At least one, of the same length; the last is y, unless `stratify` is given.
     test_size : float or int, default=None
-        Share or number of samples to test; a share is rounded up. What `train_size` leaves, or
-        0.25.
+        Share or number of samples to test; a share is rounded up. By default the part that
+        `train_size` leaves, or 0.25.
     train_size : float or int, default=None
         Share or number of samples to train on; a share is rounded down. The two parts together have
         all samples: with both sizes given, they must add up.
@@ -310,10 +326,10 @@ def train_test_split(
     Warns
     -----
     UserWarning
-        If fewer samples are tested than asked for, or (``pin_singletons=False``) labels missing
+        If fewer samples are tested than requested, or (``pin_singletons=False``) labels missing
         from the training part, since no way was found to have both; if a tenth of the test samples
-        of the first array, or more, equal a training sample, since a score then tells what is known
-        by heart.
+        of the first array, or more, equal a training sample, since a score then tells how well a
+        model remembers.
 
     Examples
     --------
@@ -334,17 +350,19 @@ def train_test_split(
     _, Y = label_pattern(labels)
     n_test = _n_test(Y.shape[0], test_size, train_size)
     rng = check_random_state(random_state) if shuffle else None
+    # Part 0 is tested and part 1 trained on, which a label may have all its positives in.
     problem = make_problem(Y, [True, False], pin_singletons, rng)
     n_free = len(problem.rows)
     if n_test > n_free:
         raise ValueError(
-            f"{n_test} rows are to be tested, but only {n_free} can be: the other "
+            f"{n_test} samples are to be tested, but only {n_free} can be: the other "
             f"{Y.shape[0] - n_free} hold the only positive of a label; lower test_size, or set "
             "pin_singletons=False"
         )
     seed = 0 if rng is None else rng.randint(2**31)
     part, counts = place_by_shares(problem, [n_test, n_free - n_test], seed)
     keep_labels(problem, part, counts, seed, 1 if pin_singletons else None)
+    # Samples that were left out of the problem are trained on.
     tested = np.zeros(Y.shape[0], dtype=bool)
     tested[problem.rows[part == 0]] = True
     order = np.arange(Y.shape[0]) if rng is None else rng.permutation(Y.shape[0])
@@ -356,8 +374,8 @@ def train_test_split(
     return [*parts, np.setdiff1d(np.arange(Y.shape[0]), problem.rows)]
 
 
-def _n_test(n_rows, test_size, train_size):
-    """Return the number of rows to test."""
+def _n_test(n_rows: int, test_size: float | None, train_size: float | None) -> int:
+    """Return the number of samples to test."""
     sizes = {"test_size": test_size, "train_size": train_size}
     numbers = {}
     for name, size in sizes.items():
@@ -366,11 +384,12 @@ def _n_test(n_rows, test_size, train_size):
         if isinstance(size, Integral) and not isinstance(size, bool) and 0 < size < n_rows:
             numbers[name] = int(size)
         elif isinstance(size, Real) and not isinstance(size, Integral) and 0 < size < 1:
+            # Rounded as scikit-learn's function does.
             exact = float(size) * n_rows
             numbers[name] = math.ceil(exact) if name == "test_size" else math.floor(exact)
         else:
             raise ValueError(
-                f"{name} must be a share between 0 and 1 or a number of rows from 1 to "
+                f"{name} must be a share between 0 and 1 or a number of samples from 1 to "
                 f"{n_rows - 1}, got {size!r}"
             )
     if not numbers:
@@ -378,24 +397,26 @@ def _n_test(n_rows, test_size, train_size):
     if len(numbers) == 2 and sum(numbers.values()) != n_rows:
         raise ValueError(
             f"test_size={test_size!r} and train_size={train_size!r} are {sum(numbers.values())} "
-            f"of {n_rows} rows; all rows must be in one of the parts, so give one of the two"
+            f"of {n_rows} samples; all samples must be in one of the parts, so give one of the two"
         )
     n_test = numbers.get("test_size", n_rows - numbers.get("train_size", 0))
     if not 0 < n_test < n_rows:
         raise ValueError(
             f"test_size={test_size!r} and train_size={train_size!r} leave a part of the "
-            f"{n_rows} rows empty"
+            f"{n_rows} samples empty"
         )
     return n_test
 
 
-def _check_switches(**switches):
+def _check_switches(**switches: Any) -> None:
+    """Raise ValueError unless these are True or False."""
     for name, value in switches.items():
         if not isinstance(value, (bool, np.bool_)):
             raise ValueError(f"{name} must be True or False, got {value!r}")
 
 
-def _check_random_state(shuffle, random_state):
+def _check_random_state(shuffle: bool, random_state: RandomState) -> None:
+    """Raise ValueError for a random_state that nothing draws from."""
     if not shuffle and random_state is not None:
         raise ValueError(
             "random_state has no effect without shuffle=True; leave it at None, or shuffle"

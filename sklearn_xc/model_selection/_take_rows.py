@@ -1,4 +1,6 @@
-"""Taking rows of whatever scikit-learn takes as data."""
+"""Taking samples of whatever scikit-learn takes as data."""
+
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -7,26 +9,17 @@ from ..utils._given_labels import is_polars_frame
 from ..utils._matrix import checked_csr
 
 
-def take(data, rows):
-    """Return the rows named, in the container that the data came in.
-
-    Parameters
-    ----------
-    data : DataFrame, sparse matrix, sequence, array-like or None
-    rows : ndarray of int
-
-    Returns
-    -------
-    part : as data
-    """
+def take(data: Any, rows: np.ndarray) -> Any:
+    """Return the samples named, in the container that the data came in; None of None."""
     if data is None:
         return None
     if hasattr(data, "iloc"):
         return data.iloc[rows]
     if sparse.issparse(data):
-        return checked_csr(data, "sparse data to take rows of")[rows]
+        return checked_csr(data, "sparse data to take samples of")[rows]
     if isinstance(data, (list, tuple)):
         return type(data)(data[row] for row in rows)
+    # Frames of other libraries have no iloc, and take numbers of samples in brackets.
     exchanged = hasattr(data, "__dataframe__") and not hasattr(data, "__array_interface__")
     if exchanged or is_polars_frame(data):
         return data[rows]

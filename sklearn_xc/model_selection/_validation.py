@@ -5,8 +5,10 @@ import warnings
 from contextlib import nullcontext
 from numbers import Real
 from traceback import format_exc
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
 from sklearn.metrics import check_scoring
@@ -14,26 +16,27 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from ..metrics._scorer import TopkScorer, shared_predictions
 from ..utils._matrix import in_rows, n_rows
-from ._routing import fit_with, part_of, route, splitter
+from ..utils._typing import LabelsLike, MatrixLike
+from ._routing import Routed, fit_with, part_of, route, splitter
 from ._take_rows import take
 
 
 def cross_validate(
-    estimator,
-    X,
-    y,
+    estimator: Any,
+    X: MatrixLike,
+    y: LabelsLike,
     *,
-    groups=None,
-    scoring=None,
-    cv=None,
-    n_jobs=None,
-    verbose=0,
-    params=None,
-    return_train_score=False,
-    return_estimator=False,
-    return_indices=False,
-    error_score=np.nan,
-):
+    groups: ArrayLike | None = None,
+    scoring: Any = None,
+    cv: Any = None,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+    params: dict[str, Any] | None = None,
+    return_train_score: bool = False,
+    return_estimator: bool = False,
+    return_indices: bool = False,
+    error_score: float | str = np.nan,
+) -> dict[str, Any]:
     """Fit and score on every split; as scikit-learn's function, which refuses a sparse y.
 
     All scorers of :func:`sklearn_xc.metrics.make_topk_scorer` share one call of ``predict_topk``
@@ -58,10 +61,10 @@ def cross_validate(
         joblib's progress messages.
     params : dict, default=None
         Arguments of the estimator's ``fit``, such as ``{"sample_weight": w}``; those with one
-        entry a row are split with X. With scikit-learn's metadata routing enabled they go to who
-        asked for them: estimator, scorers and splitter.
+        entry a sample are split with X. With scikit-learn's metadata routing enabled they go to who
+        requests them: estimator, scorers and splitter.
     return_train_score, return_estimator, return_indices : bool, default=False
-        What to return beside the test scores.
+        What to return in addition to the test scores.
     error_score : "raise" or float, default=nan
         The score of a fit or a metric that fails, with a warning; "raise" lets the error out.
 
@@ -70,7 +73,7 @@ def cross_validate(
     results : dict of arrays of shape (n_splits,)
         ``fit_time`` and ``score_time`` in seconds; ``test_score``, or ``test_<name>`` for each of
         several metrics; ``train_score`` or ``train_<name>``, ``estimator`` (a list) and
-        ``indices`` (a dict of lists, ``train`` and ``test``) where asked for.
+        ``indices`` (a dict of lists, ``train`` and ``test``) if requested.
 
     Raises
     ------
@@ -108,6 +111,7 @@ def cross_validate(
         scoring = _by_name(scoring)
     scorer = check_scoring(estimator, scoring=scoring, raise_exc=error_score == "raise")
     routed = route(estimator, params, owner="cross_validate", cv=cv, scorer=scorer)
+    # Groups of the argument, unless metadata routing has groups for the splitter.
     folds = list(cv.split(X, y, **({"groups": groups} | routed.split)))
     largest = _largest_k(scoring)
     results = Parallel(n_jobs=n_jobs, verbose=verbose)(
@@ -126,30 +130,39 @@ def cross_validate(
         for train, test in folds
     )
     _tell_failures([result["error"] for result in results], error_score)
-    found = {name: np.array([result[name] for result in results]) for name in TIMES}
+    output = {name: np.array([result[name] for result in results]) for name in TIMES}
     if return_estimator:
-        found["estimator"] = [result["estimator"] for result in results]
+        output["estimator"] = [result["estimator"] for result in results]
     if return_indices:
-        found["indices"] = {
+        output["indices"] = {
             "train": [train for train, _ in folds],
             "test": [test for _, test in folds],
         }
     for part in ("test", "train") if return_train_score else ("test",):
+        # A fit that failed has no scores: the names are those of one that did not fail.
         scores = [result[part] for result in results]
         names = next((list(score) for score in scores if score is not None), ["score"])
         if isinstance(scoring, dict):
             names = list(scoring)
         for name in names:
-            found[f"{part}_{name}"] = np.array(
+            output[f"{part}_{name}"] = np.array(
                 [error_score if score is None else score[name] for score in scores]
             )
-    return found
+    return output
 
 
 TIMES = "fit_time", "score_time"
 
 
-def cross_val_score(estimator, X, y, *, scoring=None, cv=None, **options):
+def cross_val_score(
+    estimator: Any,
+    X: MatrixLike,
+    y: LabelsLike,
+    *,
+    scoring: Any = None,
+    cv: Any = None,
+    **options: Any,
+) -> np.ndarray:
     """Return the test scores of one metric, from :func:`cross_validate`.
 
     Parameters
@@ -184,12 +197,13 @@ def cross_val_score(estimator, X, y, *, scoring=None, cv=None, **options):
     (4,)
     """
     results = cross_validate(estimator, X, y, scoring=scoring, cv=cv, **options)
+    # A callable that returns a dict shows itself by the names of its scores only.
     if "test_score" not in results or isinstance(scoring, (dict, list, tuple, set)):
         raise ValueError("scoring must be one metric; cross_validate takes several")
     return results["test_score"]
 
 
-def _by_name(scoring):
+def _by_name(scoring: Any) -> dict:
     """Return a list of names of scorers, with scorers of the top k among them, as a dict."""
     names = [repr(scorer) if isinstance(scorer, TopkScorer) else scorer for scorer in scoring]
     if len(set(names)) < len(names):
@@ -197,17 +211,28 @@ def _by_name(scoring):
     return dict(zip(names, scoring, strict=True))
 
 
-def _largest_k(scoring):
+def _largest_k(scoring: Any) -> int | None:
     """Return the largest k of several scorers of the top k, None where there are not several."""
     if not isinstance(scoring, dict):
         return None
-    found = [scorer.k for scorer in scoring.values() if isinstance(scorer, TopkScorer)]
-    return max(found) if len(found) > 1 else None
+    # A single scorer of the top k predicts no more than it needs by itself.
+    cuts = [scorer.k for scorer in scoring.values() if isinstance(scorer, TopkScorer)]
+    return max(cuts) if len(cuts) > 1 else None
 
 
 def _fit_and_score(
-    estimator, X, y, train, test, scorer, largest, routed, return_train_score, error_score
-):
+    estimator: Any,
+    X: MatrixLike,
+    y: LabelsLike,
+    train: np.ndarray,
+    test: np.ndarray,
+    scorer: Any,
+    largest: int | None,
+    routed: Routed,
+    return_train_score: bool,
+    error_score: float | str,
+) -> dict[str, Any]:
+    """Fit on a split and return scores, times and the traceback of a fit that failed."""
     result = {"error": None, "test": None, "train": None, "score_time": 0.0}
     start = time.perf_counter()
     try:
@@ -221,6 +246,7 @@ def _fit_and_score(
     if result["error"] is None:
         for part, rows in [("test", test), ("train", train)][: 1 + return_train_score]:
             start = time.perf_counter()
+            # One prediction of the largest k serves all scorers of the top k.
             with nullcontext() if largest is None else shared_predictions(largest):
                 result[part] = _score(estimator, X, y, rows, scorer, routed.score, error_score)
             if part == "test":
@@ -228,8 +254,16 @@ def _fit_and_score(
     return result
 
 
-def _score(estimator, X, y, rows, scorer, params, error_score):
-    """Return the scores of a fitted estimator on some rows, by name."""
+def _score(
+    estimator: Any,
+    X: MatrixLike,
+    y: LabelsLike,
+    rows: np.ndarray,
+    scorer: Any,
+    params: dict[str, Any],
+    error_score: float | str,
+) -> dict[str, float]:
+    """Return the scores of a fitted estimator on some samples, by name."""
     params = part_of(params, n_rows(X), rows)
     try:
         scores = scorer(estimator, take(X, rows), take(y, rows), **params)
@@ -237,6 +271,7 @@ def _score(estimator, X, y, rows, scorer, params, error_score):
         if error_score == "raise":
             raise
         scores = format_exc()
+    # Of several scorers scikit-learn's own returns the message of one that fails in its place.
     scores = scores if isinstance(scores, dict) else {"score": scores}
     for name, score in scores.items():
         if isinstance(score, str):
@@ -251,14 +286,17 @@ def _score(estimator, X, y, rows, scorer, params, error_score):
     }
 
 
-def _number(name, score):
+def _number(name: str, score: Any) -> float:
+    """Return a score as a float."""
+    # A score may be an array without dimensions.
     score = score.item() if hasattr(score, "item") else score
     if not isinstance(score, Real):
         raise ValueError(f"scoring must return a number, {name} is {score!r}")
     return float(score)
 
 
-def _tell_failures(errors, error_score):
+def _tell_failures(errors: list[str | None], error_score: float | str) -> None:
+    """Warn of fits that failed, or raise ValueError if all have."""
     failed = [error for error in errors if error is not None]
     if not failed:
         return

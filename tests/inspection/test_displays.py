@@ -214,7 +214,7 @@ def test_the_label_to_explain_and_an_explanation_at_hand():
 
 
 def test_one_row_and_one_explanation_only():
-    with pytest.raises(ValueError, match="X must be one row, got 4; explain all of them with"):
+    with pytest.raises(ValueError, match="X must be one sample, got 4; explain all of them with"):
         ContributionsDisplay.from_estimator(WORDS, PASSAGES)
     with pytest.raises(TypeError, match="explanation must be one Explanation, got Explanations"):
         ContributionsDisplay.from_explanation(explain(WORDS, PASSAGES))

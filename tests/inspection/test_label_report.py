@@ -183,7 +183,7 @@ def test_the_decisions_are_those_of_the_wrapper():
 
 def test_bad_input():
     model = PPDSparseClassifier(random_state=0).fit(X, Y)
-    with pytest.raises(ValueError, match="y has 119 rows, but X has 120"):
+    with pytest.raises(ValueError, match="y has 119 samples, but X has 120"):
         label_report(model, X, Y[:119])
     with pytest.raises(ValueError, match="y has 5 columns, but the model has 6 labels"):
         label_report(model, X, Y[:, :5])

@@ -94,7 +94,7 @@ def test_grades_are_true_labels():
     assert report.n_true.tolist() == [1, 1, 1]
 
 
-@pytest.mark.filterwarnings("ignore:.*equal a training row")
+@pytest.mark.filterwarnings("ignore:.*equal a training sample")
 def test_rows_that_were_never_tested_do_not_count():
     code = np.r_[np.repeat(np.arange(20), 10), np.arange(20, 40)]
     y = np.array([f"class {c:02d}" for c in code])
@@ -127,7 +127,7 @@ def test_folds_with_fewer_classes_have_empty_places():
     assert recall_at_k(y, found, k=3) == 0
 
 
-@pytest.mark.filterwarnings("ignore:.*equal a training row")
+@pytest.mark.filterwarnings("ignore:.*equal a training sample")
 def test_probabilities_out_of_fold():
     model = PPDSparseClassifier(random_state=0, calibration="sigmoid", calibration_cv=2)
     y = np.repeat(list("abcd"), 10)

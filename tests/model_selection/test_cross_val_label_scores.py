@@ -64,7 +64,7 @@ def test_texts_and_rows_that_are_never_tested():
 
 
 def test_refusals():
-    with pytest.raises(ValueError, match="cross_val_label_scores needs one prediction a row"):
+    with pytest.raises(ValueError, match="cross_val_label_scores needs one prediction a sample"):
         cross_val_label_scores(PLAIN, X, y, cv=ShuffleSplit(3, random_state=0))
     with pytest.raises(ValueError, match="scores must be 'decision' or 'proba', got 'log'"):
         cross_val_label_scores(PLAIN, X, y, scores="log")

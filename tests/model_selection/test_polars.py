@@ -45,7 +45,7 @@ def test_a_column_of_labels_and_columns_in_another_order():
 
 def test_duplicates_in_a_table_of_texts():
     rows = polars.DataFrame({"text": [str(i % 50) for i in range(200)], "n": list(range(50)) * 4})
-    with pytest.warns(UserWarning, match="equal a training row"):
+    with pytest.warns(UserWarning, match="equal a training sample"):
         train_test_split(rows, list(range(4)) * 50, random_state=0)
 
 

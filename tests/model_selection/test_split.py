@@ -43,7 +43,7 @@ def test_guarantees(Y, n_splits, splitter, shuffle, pin):
     total = dense(Y).sum(axis=0)
     alone = dense(Y)[:, total == 1].any(axis=1) & pin
     if (~alone).sum() < n_splits:
-        with pytest.raises(ValueError, match=r"n_splits=\d is more than the \d+ of \d+ rows"):
+        with pytest.raises(ValueError, match=r"n_splits=\d is more than the \d+ of \d+ samples"):
             next(cv.split(Y, Y))
         return
     folds, warned = split(cv, Y)
@@ -116,7 +116,7 @@ def test_what_is_possible_is_found_on_small_data(splitter, n_splits):
 @pytest.mark.parametrize("splitter", SPLITTERS)
 def test_what_gives_way_where_not_everything_is_possible(splitter):
     triangle = np.array([[1, 1, 0], [0, 1, 1], [1, 0, 1], [0, 0, 0], [0, 0, 0]])
-    with pytest.warns(UserWarning, match="1 rows are not tested"):
+    with pytest.warns(UserWarning, match="1 samples are not tested"):
         folds = list(splitter(2).split(triangle, triangle))
     assert sum(len(test) for _, test in folds) == 4
     assert (triangle.sum(axis=0) - counts_in_tests(triangle, folds) >= 1).all()
@@ -129,7 +129,7 @@ def test_levelling_takes_rows_out_of_larger_parts():
     """Six rows of which every two share a label, in three parts: two of each part must go."""
     pairs = list(itertools.combinations(range(6), 2))
     Y = np.array([[row in pair for pair in pairs] for row in range(6)], dtype=int)
-    with pytest.warns(UserWarning, match="3 rows are not tested"):
+    with pytest.warns(UserWarning, match="3 samples are not tested"):
         folds = list(RareLabelKFold(3).split(Y, Y))
     assert [len(test) for _, test in folds] == [1, 1, 1]
 
@@ -265,7 +265,7 @@ def test_parameters_out_of_range(splitter, options, message):
         (np.zeros((10, 2, 2)), "one or two dimensions|dim"),
         (np.linspace(0, 1, 10), "continuous"),
         (np.zeros(9), "inconsistent numbers of samples"),
-        (np.arange(10), "n_splits=5 is more than the 0 of 10 rows"),
+        (np.arange(10), "n_splits=5 is more than the 0 of 10 samples"),
         (np.empty((10, 0)), "no columns"),
     ],
 )

@@ -82,10 +82,10 @@ def test_train_test_split_sizes(options, n_test):
         ([], {}, "at least one array"),
         ([np.arange(4), np.arange(5)], {}, "inconsistent numbers of samples"),
         ([[0, 1] * 4], {"test_size": 1.5}, "test_size must be a share between 0 and 1 or"),
-        ([[0, 1] * 4], {"test_size": 8}, "a number of rows from 1 to 7, got 8"),
+        ([[0, 1] * 4], {"test_size": 8}, "a number of samples from 1 to 7, got 8"),
         ([[0, 1] * 4], {"train_size": "half"}, "train_size must be"),
-        ([[0, 1] * 4], {"test_size": 2, "train_size": 2}, "are 4 of 8 rows"),
-        ([[0, 1] * 4], {"test_size": 0.99}, "leave a part of the 8 rows empty"),
+        ([[0, 1] * 4], {"test_size": 2, "train_size": 2}, "are 4 of 8 samples"),
+        ([[0, 1] * 4], {"test_size": 0.99}, "leave a part of the 8 samples empty"),
         ([[0, 0, 1, 2]], {"test_size": 3}, "only 2 can be: the other 2 hold the only positive"),
         ([[0, 1] * 4], {"shuffle": False, "random_state": 1}, "random_state has no effect"),
         ([[0, 1] * 4], {"shuffle": 1}, "shuffle must be True or False"),
@@ -98,7 +98,7 @@ def test_train_test_split_refuses(arrays, options, message):
 
 def test_train_test_split_that_is_impossible():
     Y = np.eye(4)[[0, 0, 1, 1]]
-    with pytest.warns(UserWarning, match="1 rows are not tested"):
+    with pytest.warns(UserWarning, match="1 samples are not tested"):
         parts = train_test_split(Y, test_size=3, random_state=0)
     assert len(parts[1]) == 2
     with pytest.warns(UserWarning, match="1 labels .* missing from a training part"):
@@ -146,7 +146,7 @@ def test_rows_on_both_sides_are_warned_of(make):
         train_test_split(make(some), y[:200], random_state=0)
         train_test_split(make(np.concatenate([some, some[:3]])), y[:203], random_state=0)
         train_test_split(np.zeros(200), y[:200], random_state=0)
-    with pytest.warns(UserWarning, match=r"of 58 test rows \(\d\d%\) equal a training row"):
+    with pytest.warns(UserWarning, match=r"of 58 test samples \(\d\d%\) equal a training sample"):
         train_test_split(make(twice), y, random_state=0)
 
 
@@ -154,8 +154,8 @@ def test_folds_and_tables_of_texts_are_looked_through_for_duplicates():
     texts = [str(i % 50) for i in range(200)]
     table = pd.DataFrame({"text": texts, "n": np.arange(200) % 50})
     for rows in (table, table[["text"]]):
-        with pytest.warns(UserWarning, match="equal a training row"):
+        with pytest.warns(UserWarning, match="equal a training sample"):
             train_test_split(rows, np.arange(200) % 4, random_state=0)
     X = np.random.default_rng(0).random((50, 6)).repeat(4, axis=0)
-    with pytest.warns(UserWarning, match="equal a training row"):
+    with pytest.warns(UserWarning, match="equal a training sample"):
         cross_val_topk(PPDSparseClassifier(random_state=0), X, np.arange(200) % 4, k=1, cv=3)

@@ -314,7 +314,7 @@ def test_topk_with_params(data):
     [
         ({"k": 0}, "k must be an integer from 1 to the number of classes, 15; got k=0"),
         ({"k": 16}, "from 1 to the number of classes, 15"),
-        ({"cv": RepeatedKFold(n_splits=2, n_repeats=2)}, "cv tests 120 rows more than once"),
+        ({"cv": RepeatedKFold(n_splits=2, n_repeats=2)}, "cv tests 120 samples more than once"),
     ],
 )
 def test_topk_refuses(data, options, message):

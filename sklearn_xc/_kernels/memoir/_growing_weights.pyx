@@ -7,6 +7,10 @@ less room than numbers beside values and is added up in vectors.
 The lists hold V of the weights W = scale V. With A the sum of the scales of all iterates so far,
 ``sums`` hold U such that the sum of all iterates is A V - U: a change of a value by d adds A d to
 its sum, and the iterates between two changes cost nothing.
+
+Invariants. The classes of a list ascend and are distinct. An array of all classes (``classes`` is
+NULL, ``size`` n_classes) has n_places numbers, zero beyond n_classes, and stays one. ``rows``, if
+kept, hold the values of the lists.
 """
 
 from libc.math cimport fabs
@@ -33,7 +37,7 @@ cdef extern from *:
 
 cdef enum:
     LEAST_CAPACITY = 4
-    # One class in this many: a list of 12 bytes an entry beside arrays of 8 a class.
+    # One class in this many: a list has 12 bytes an entry, and arrays have 8 a class.
     FULL_PART = 3
 
 
@@ -58,7 +62,9 @@ cdef class WeightLists:
     def __cinit__(self, int64_t n_features, int32_t n_classes, bint averaged, bint dense=False):
         cdef int64_t j
         self.n_features, self.n_classes, self.averaged = n_features, n_classes, averaged
+        # Whole blocks of LANES: loops over an array of all classes then have no remainder.
         self.n_places = (n_classes + LANES - 1) // LANES * LANES
+        # At least one, for calloc may answer a request of no bytes by NULL.
         self.features = <Feature*> calloc(max(n_features, 1), sizeof(Feature))
         if self.features == NULL:
             raise MemoryError(f"no memory for the lists of {n_features} features")
@@ -68,6 +74,7 @@ cdef class WeightLists:
 
     def __dealloc__(self):
         cdef int64_t j
+        # NULL where __cinit__ has raised.
         if self.features == NULL:
             return
         for j in range(self.n_features):
@@ -115,6 +122,8 @@ cdef class WeightLists:
         const float[::1] sums,
     ):
         """Add entries feature by feature; `sums` is of size 0 for zeros."""
+        # Classes ascend in a feature, so that each is put at the end of its list; lists that become
+        # long enough become arrays on the way.
         cdef int64_t j, e
         for j in range(self.n_features):
             for e in range(indptr[j], indptr[j + 1]):
@@ -133,6 +142,7 @@ cdef class WeightLists:
         cdef int64_t j, p, at = 0
         cdef Feature* feature
         cdef int64_t[::1] indptr = np.zeros(self.n_features + 1, dtype=np.int64)
+        # Entries are counted first, so that nothing is copied while the arrays grow.
         for j in range(self.n_features):
             feature = &self.features[j]
             for p in range(feature.size):
@@ -156,6 +166,8 @@ cdef class WeightLists:
 
     def rescale(self, double factor, double sum_of_scales):
         """Multiply all values by `factor`, the scale: it is 1 from here on, and A zero."""
+        # The sum of the iterates A V - U becomes 0 V' - U' with V' = factor V: U' = U - A V, which
+        # needs V as it was before.
         cdef int64_t j, p
         cdef Feature* feature
         if self.rows is not None:
@@ -197,6 +209,7 @@ cdef class WeightLists:
             for p in range(feature.size):
                 value = feature.values[p]
                 new = value
+                # Eq. 13: sign(v) max(0, |v| - t).
                 if chosen[class_at(feature, p)]:
                     new = 0 if fabs(value) <= t else (value - t if value > 0 else value + t)
                     cut += (value - new) * (value - new)
@@ -208,6 +221,8 @@ cdef class WeightLists:
                     self.row_values[class_at(feature, p) * self.n_features + j] = new
                 if self.averaged:
                     feature.sums[p] += <float>(sum_of_scales * (new - value))
+                # Lists close up over entries that are zero now; kept <= p, so that no entry is
+                # overwritten before it is read. Arrays of all classes keep their places.
                 if feature.classes != NULL and is_used(feature, p):
                     feature.classes[kept] = feature.classes[p]
                     feature.values[kept] = feature.values[p]
@@ -233,8 +248,10 @@ cdef inline int32_t class_at(const Feature* feature, int64_t p) noexcept nogil:
 cdef int64_t place_of(const Feature* feature, int32_t k) noexcept nogil:
     """The first place of the list whose class is not below k."""
     cdef int64_t low = 0, high = feature.size, middle
+    # An array of all classes, or an empty list: `high` is 0 then.
     if feature.classes == NULL:
         return min(<int64_t>k, high)
+    # Invariant: classes before `low` are below k, those from `high` on are not.
     while low < high:
         middle = (low + high) // 2
         if feature.classes[middle] < k:
@@ -257,6 +274,7 @@ cdef int add_to(WeightLists lists, int64_t j, int32_t k, float value, float sum_
     cdef int64_t p = place_of(feature, k)
     if p == feature.size or class_at(feature, p) != k:
         p = insert(lists, feature, p, k)
+    # p < feature.size from here on.
     feature.values[p] += value
     if lists.row_values != NULL:
         lists.row_values[k * lists.n_features + j] = feature.values[p]
@@ -275,6 +293,7 @@ cdef int64_t insert(
         return k
     if feature.size == feature.capacity:
         grow(feature, lists.averaged)
+    # Bisection needs the order of classes: those after k move up by one place.
     memmove(feature.classes + p + 1, feature.classes + p, after * sizeof(int32_t))
     memmove(feature.values + p + 1, feature.values + p, after * sizeof(float))
     feature.classes[p] = k
@@ -287,8 +306,12 @@ cdef int64_t insert(
 
 
 cdef int grow(Feature* feature, bint averaged) except -1 nogil:
+    """Make room for more classes in a list; a list that has no memory for them stays as it is."""
+    # Half as much again, so that n insertions copy of the order of n entries.
     cdef int32_t capacity = max(<int32_t>LEAST_CAPACITY, feature.capacity + feature.capacity // 2)
     cdef void* classes = realloc(feature.classes, capacity * sizeof(int32_t))
+    # Each address is kept as soon as it is there, for the old one is no longer valid; `capacity`
+    # changes when all three have grown.
     if classes != NULL:
         feature.classes = <int32_t*>classes
     cdef void* values = realloc(feature.values, capacity * sizeof(float))
@@ -306,7 +329,8 @@ cdef int grow(Feature* feature, bint averaged) except -1 nogil:
 
 
 cdef int fill(WeightLists lists, Feature* feature) except -1 nogil:
-    """From a list to an array of all classes."""
+    """Make an array of all classes of a list."""
+    # Both are there before the list changes. calloc: classes that the list lacks have weight zero.
     cdef float* values = <float*> calloc(lists.n_places, sizeof(float))
     cdef float* sums = NULL
     cdef int64_t p

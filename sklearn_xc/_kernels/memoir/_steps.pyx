@@ -1,8 +1,16 @@
 """Steps of a multiclass support vector machine with an inexact margin (Algorithms 1 and 2).
 
-For each sample in turn, with the weights as the samples before have left them: find the most
-violating class, which is the one other than its own with the largest score, among all classes or
-among candidates, and where the margin is below rho move both classes along the sample.
+For each sample (x, y) in turn, with the weights W as the samples before have left them:
+
+    r = argmax over k != y of <w_k, x>,     among all classes, or among candidates
+    m = <w_y, x> - <w_r, x>,                the margin (eq. 1), inexact with candidates (eq. 2)
+    if m < rho:  w_y += step x,  w_r -= step x,     step = s_i rate
+
+which is a subgradient step on s_i max(0, 1 - m / rho), the loss of eq. 10, if `rate` has the factor
+1 / rho. r is the most violating class; of classes with equal scores it is the smallest.
+
+Weights are W = scale V, of which the lists hold V: scores below are those of V, and a step in V is
+the one in W divided by the scale. Invariant: state[2] is ||V||^2, but for rounding.
 """
 
 from libc.math cimport INFINITY, isfinite
@@ -32,6 +40,7 @@ cdef struct Sample:
 
 
 cdef struct Found:
+    # Scores by V; best is that of the most violating class.
     int32_t violator  # the most violating class
     float own
     float best
@@ -53,8 +62,8 @@ cdef class Samples:
     bias : float
         Value of the feature of the intercepts, the last of the lists; 0 for none.
     mean_weight : float, default=1
-        Of all samples: an iterate counts in the average what the sample that finds it weighs
-        beside it.
+        Of all samples: the unit of an iterate's weight in the average, which is that of the sample
+        that finds it.
     """
 
     cdef Rows rows
@@ -132,10 +141,12 @@ def run_batch(
     cdef const int32_t[::1] y = samples.y
     cdef const float[::1] weight = samples.weight
     sample.bias, sample.constant = samples.bias, lists.n_features - 1
+    # The first n_own places are for the candidates of a sample, the others the same for all.
     names[n_own:] = shared
     with nogil:
         for t in range(order.shape[0]):
             row = order[t]
+            # W before the step of a sample is an iterate (Theorem 2), with the sample's weight.
             if lists.averaged and (t > 0 or continued):
                 state[1] += state[0] * (weight_of(weight, row) / mean_weight)
             own = y[row]
@@ -147,21 +158,28 @@ def run_batch(
                     &sample, own, &names[0], n_candidates, lists, &of_candidates[0], &found,
                 )
                 operations += n_candidates * sample.row.n
+            # No candidate at all, or none but -1 and the own class.
             if found.violator < 0:
                 operations += best_of_all(&sample, own, lists, &scores[0], &found)
                 n_scored += lists.n_classes
             violators[t] = found.violator
+            # In double, for it multiplies a step that may be large.
             difference = <double>found.own - found.best
             margin = state[0] * difference
+            # Before the step, so that weights which are not finite do not spread.
             if not isfinite(margin):
                 with gil:
                     return loss, n_scored, t
             if margin < rho:
                 loss += weight_of(weight, row) * (1 - margin / rho)
                 step = weight_of(weight, row) * rate / state[0]
+                # ||v_y + a x||^2 + ||v_r - a x||^2 less what they were:
+                # 2 a (<v_y, x> - <v_r, x>) + 2 a^2 ||x||^2.
                 state[2] += 2 * step * (difference + step * samples.squares[row])
                 move(&sample, lists, own, found.violator, step, state[1])
+                # A bisection in two lists a feature, counted as this many multiply-adds.
                 operations += 64 * sample.row.n
+            # Whatever a sample has, so that very short ones come to an end as well.
             operations += 1000
             interrupted(stop, &operations)
     return loss, n_scored, -1
@@ -176,9 +194,11 @@ cdef int move(
     cdef float change
     for e in range(n_entries_of(sample)):
         change = <float>(step * value_at(sample, e))
+        # Dense samples have zeros too: they must not put classes into lists.
         if change == 0:
             continue
         j = feature_at(sample, e)
+        # U += A d for a change d of V, see `_growing_weights`.
         add_to(lists, j, own, change, <float>(sum_of_scales * change))
         add_to(lists, j, violator, -change, <float>(-sum_of_scales * change))
     return 0
@@ -204,6 +224,7 @@ cdef int64_t best_candidate(
 
     The score of a candidate -1 is not looked at.
     """
+    # One is the own class, which is scored in any case.
     cdef int64_t i, n_scored = 1
     found.best, found.own = -INFINITY, 0
     if lists.row_values != NULL and sample.row.dense:
@@ -228,8 +249,10 @@ cdef dispatched score_rows(
     cdef int64_t i
     cdef const float* row
     for i in range(n):
+        # Rows of candidates lie in no order: without this each is waited for.
         if i + AHEAD < n:
             prefetch_floats(rows + max(candidates[i + AHEAD], 0) * width, width)
+        # -1 reads class 0, which is inside the array. The last column is the intercept.
         row = rows + max(candidates[i], 0) * width
         scores[i] = dot(sample.row.values, row, sample.row.n) + sample.bias * row[width - 1]
 
@@ -248,6 +271,7 @@ cdef void score_places(
         if x == 0:
             continue
         feature = &lists.features[feature_at(sample, e)]
+        # `own` is scored apart: whether it is among the candidates is not known.
         found.own += x * value_of(feature, own)
         if feature.classes == NULL and feature.size > 0:
             add_places(feature.values, x, candidates, n, scores)
@@ -278,6 +302,7 @@ cdef double best_of_all(
         if x == 0:
             continue
         feature = &lists.features[feature_at(sample, e)]
+        # An array of all classes is added in vectors, a list entry by entry.
         if feature.classes == NULL and feature.size > 0:
             add_multiple(scores, feature.values, x, lists.n_places)
             all_touched = True
@@ -285,12 +310,14 @@ cdef double best_of_all(
             add_listed(feature, x, scores)
         n_entries += feature.size
     found.own = scores[own]
-    scores[own] = -INFINITY
+    scores[own] = -INFINITY  # r != y
     if all_touched or n_entries * CHEAPER_TO_READ > lists.n_classes:
         best_read(scores, lists.n_places, found)
+        # Up to n_classes: beyond, minus infinity stays.
         memset(scores, 0, lists.n_classes * sizeof(float))
     else:
         best_listed(sample, lists, scores, found)
+        # It clears what the lists have, and `own` may be in none of them.
         scores[own] = 0
     return n_entries + lists.n_classes * (all_touched or n_entries * CHEAPER_TO_READ
                                           > lists.n_classes)
@@ -306,6 +333,7 @@ cdef inline void best_read(const float* scores, int64_t n, Found* found) noexcep
     cdef int64_t c = 0
     found.best = -INFINITY
     largest(scores, n, &found.best)
+    # The bound is for scores that are not numbers, which equal nothing.
     while c < n - 1 and scores[c] != found.best:
         c += 1
     found.violator = <int32_t>c
@@ -329,6 +357,7 @@ cdef inline void best_listed(
         feature = &lists.features[feature_at(sample, e)]
         for p in range(feature.size):
             k = feature.classes[p]
+            # Ties at zero are with classes in no list as well: `best_read` decides them.
             if scores[k] > found.best or (scores[k] == found.best and found.best > 0
                                           and k < found.violator):
                 found.best, found.violator = scores[k], k

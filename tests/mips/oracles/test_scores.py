@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from sklearn_xc._kernels.mips import _hamming, _scores
+from sklearn_xc._kernels.mips import _search
 from sklearn_xc.mips._row_store import Heaps, RowStore, check_vectors
 
 pytestmark = pytest.mark.kernel
@@ -83,7 +83,7 @@ def test_codes_hold_the_signs(n_words):
     projections = rng.normal(size=(20, 64 * n_words)).astype(np.float32)
     projections[:, 5] = 0
     codes = np.empty((20, n_words), dtype=np.uint64)
-    _hamming.pack_signs(projections, codes)
+    _search.pack_signs(projections, codes)
     bits = codes[:, :, None] >> np.arange(64, dtype=np.uint64) & np.uint64(1)
     np.testing.assert_array_equal(bits.reshape(20, -1).astype(bool), projections > 0)
 
@@ -96,7 +96,7 @@ def test_nearest_codes(n_words, wanted, n_threads):
     codes[50:90] = codes[3]  # many ties
     queries = np.concatenate([codes[3:5], rng.integers(0, 2**63, (9, n_words), dtype=np.uint64)])
     ids = np.empty((11, wanted), dtype=np.int32)
-    _hamming.nearest(
+    _search.nearest(
         queries,
         codes,
         ids,
@@ -113,7 +113,7 @@ def test_nothing_to_do():
     top = Heaps(0, 3)
     assert top.sorted()[0].shape == (0, 3)
     empty = np.empty((0, 2), dtype=np.float32)
-    _scores.offer(
+    _search.offer(
         empty,
         np.empty((1, 2), np.int32),
         np.empty(0, np.int32),
