@@ -1,10 +1,12 @@
 """Methods that an estimator has with some parameters only."""
 
+from collections.abc import Callable
 from functools import update_wrapper
 from types import MethodType
+from typing import Any
 
 
-def available_if(check):
+def available_if(check: Callable[[Any], None]) -> Callable[[Callable], "_Available"]:
     """Make a method available if a check passes, with the reason in the error itself.
 
     scikit-learn's says only that there is no such attribute, and the reason stands far above it in
@@ -20,11 +22,11 @@ def available_if(check):
 
 
 class _Available:
-    def __init__(self, method, check):
+    def __init__(self, method: Callable, check: Callable[[Any], None]) -> None:
         self._method, self._check = method, check
-        update_wrapper(self, method)
+        update_wrapper(self, method)  # type: ignore[arg-type] # a descriptor
 
-    def __get__(self, estimator, owner=None):
+    def __get__(self, estimator: Any, owner: type | None = None) -> Callable:
         if estimator is None:
             return self._method
         try:

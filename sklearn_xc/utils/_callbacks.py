@@ -8,8 +8,10 @@ scikit-learn 1.9 there are no callbacks, only the lines.
 
 import copy
 import logging
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import perf_counter
+from typing import Any, Self
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -18,10 +20,10 @@ try:
 except ImportError:  # scikit-learn before 1.9
     FIT_CALLER = 2
 
-    class CallbackSupportMixin:
+    class CallbackSupportMixin:  # type: ignore[no-redef]
         """Without callbacks, there is nothing to support."""
 
-    def with_callbacks(method):
+    def with_callbacks(method: Callable) -> Callable:
         return method
 
 
@@ -50,19 +52,27 @@ class Progress:
         What callbacks are told with every step; None if they are not to be told.
     """
 
-    def __init__(self, estimator=None, verbose=0, told=None):
-        self._estimator, self._verbose, self._data = estimator, verbose, told
+    def __init__(
+        self, estimator: Any = None, verbose: int = 0, told: dict[str, Any] | None = None
+    ) -> None:
+        self._estimator, self._verbose, self._data = estimator, verbose, told or {}
         self._name, self._set_model, self._n_steps, self._done = "step", None, None, 0
         self._root = self._step = None
 
     @classmethod
-    def of_fit(cls, estimator, X, y, sample_weight):
+    def of_fit(cls, estimator: Any, X: Any, y: Any, sample_weight: Any) -> Self:
         """Return the progress of a fit that callbacks follow, with its arguments as given."""
         supported = hasattr(estimator, "_init_callback_context")
         told = _told(estimator, X, y, sample_weight) if supported else None
         return cls(estimator, estimator.verbose, told)
 
-    def start(self, n_steps, name="epoch", set_model=None, n_before=0):
+    def start(
+        self,
+        n_steps: int | None,
+        name: str = "epoch",
+        set_model: Callable[..., None] | None = None,
+        n_before: int = 0,
+    ) -> Self:
         """Begin the steps, after the data have been checked.
 
         Parameters
@@ -84,7 +94,7 @@ class Progress:
         """
         self._name, self._set_model, self._n_steps, self._done = name, set_model, n_steps, 0
         self._fit_began = self._began = perf_counter()
-        if self._data is not None:
+        if self._data:
             self._root = self._estimator._init_callback_context(
                 max_subtasks=None if n_steps is None else n_before + n_steps
             )
@@ -92,21 +102,21 @@ class Progress:
         return self
 
     @property
-    def watched(self):
+    def watched(self) -> bool:
         """Whether any callback is there to be told."""
         return self._root is not None and bool(getattr(self._estimator, CALLBACKS, ()))
 
     @property
-    def followed(self):
+    def followed(self) -> bool:
         """Whether anybody, a callback or a reader, wants to know of each step when it is done."""
         return self.watched or bool(self._verbose)
 
     @property
-    def verbose(self):
+    def verbose(self) -> bool:
         """Whether a line is printed for each step, so that a loss is worth its computation."""
         return bool(self._verbose)
 
-    def before(self, n_steps, name: str):
+    def before(self, n_steps: int, name: str) -> "Progress":
         """Return progress of steps that come before those of the fit itself, such as rates tried.
 
         Parameters
@@ -124,7 +134,7 @@ class Progress:
         other._done, other._began = 0, perf_counter()
         return other
 
-    def begin(self):
+    def begin(self) -> None:
         """Begin a step."""
         if not self._done:
             self._began = perf_counter()
@@ -132,7 +142,7 @@ class Progress:
             self._step = self._root.subcontext(task_name=self._name)
             self._step.call_on_fit_task_begin(**self._data)
 
-    def end(self, *weights, **reached) -> bool:
+    def end(self, *weights: Any, **reached: float | None) -> bool:
         """Return a step is done; whether a callback wants it to be the last.
 
         Parameters
@@ -148,7 +158,7 @@ class Progress:
         if self._step is None:
             return False
 
-        def attributes():
+        def attributes() -> dict[str, Any]:
             twin = copy.copy(self._estimator)
             before = vars(twin).copy()
             self._set_model(twin, *weights)
@@ -163,7 +173,7 @@ class Progress:
             **self._data, reconstruction_attributes=attributes if self._set_model else None
         )
 
-    def _print(self, reached):
+    def _print(self, reached: dict[str, float | None]) -> None:
         now = perf_counter()
         parts = [self._name]
         if self._n_steps is not None:
@@ -179,7 +189,7 @@ class Progress:
         print(line, flush=True)
         LOGGER.info(line)
 
-    def finish(self):
+    def finish(self) -> None:
         """Finish the fit: the estimator is ready to predict."""
         if self._root is not None:
             self._root.call_on_fit_task_end(**self._data, reconstruction_attributes={})
@@ -200,7 +210,7 @@ class InnerFits:
         As they were given to its fit.
     """
 
-    def __init__(self, estimator, n_fits, X, y, sample_weight):
+    def __init__(self, estimator: Any, n_fits: int, X: Any, y: Any, sample_weight: Any) -> None:
         self._estimator, self._root, self._n_begun = estimator, None, 0
         if hasattr(estimator, "_init_callback_context"):
             self._data = _told(estimator, X, y, sample_weight)
@@ -209,7 +219,7 @@ class InnerFits:
             )
             self._root.call_on_fit_task_begin(**self._data)
 
-    def next(self, name):
+    def next(self, name: str) -> "InnerFit":
         """Return the next of the fits: an `InnerFit`."""
         if self._root is None:
             return InnerFit()
@@ -217,7 +227,7 @@ class InnerFits:
         self._n_begun += 1
         return InnerFit(context, self._estimator)
 
-    def finish(self):
+    def finish(self) -> None:
         """Finish: the estimator is ready to predict."""
         if self._root is not None:
             self._root.call_on_fit_task_end(**self._data, reconstruction_attributes={})
@@ -226,11 +236,11 @@ class InnerFits:
 class InnerFit:
     """One fit of another estimator, which may happen in a worker."""
 
-    def __init__(self, context=None, caller=None):
+    def __init__(self, context: Any = None, caller: Any = None) -> None:
         self._context, self._caller = context, caller
 
     @contextmanager
-    def around(self, estimator, X, y, sample_weight=None):
+    def around(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Iterator[None]:
         """Enter the context of ``estimator.fit(X, y, sample_weight)``."""
         if self._context is None:
             yield
@@ -242,12 +252,12 @@ class InnerFit:
         self._context.call_on_fit_task_end(**data)
 
 
-def _told(estimator, X, y, sample_weight):
+def _told(estimator: Any, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
     metadata = None if sample_weight is None else {"sample_weight": sample_weight}
     return {"estimator": estimator, "X": X, "y": y, "metadata": metadata}
 
 
-def _duration(seconds):
+def _duration(seconds: float) -> str:
     """Format seconds in the unit that a reader would choose."""
     if seconds < 120:
         return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"

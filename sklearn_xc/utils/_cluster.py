@@ -2,9 +2,14 @@
 
 import asyncio
 import time
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import wait
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:  # an optional package
+    from distributed import Client, Future
 
 LOOK_EVERY = 0.5  # seconds
 PATIENCE = 10  # seconds
@@ -13,12 +18,12 @@ ROUNDS = 10  # of sending the data: anew where the workers that had them have di
 WAIT_FOR_WORKERS = 30  # seconds
 
 
-def is_dask(backend):
+def is_dask(backend: Any) -> bool:
     """Return whether a backend of joblib is that of Dask."""
     return type(backend).__name__ == "DaskDistributedBackend"
 
 
-def in_task():
+def in_task() -> bool:
     """Return whether this is a task on a worker of a cluster; needs `distributed`."""
     from distributed import get_worker
 
@@ -29,7 +34,13 @@ def in_task():
     return True
 
 
-def run_on_cluster(client, call, function, blocks, shared):
+def run_on_cluster(
+    client: "Client",
+    call: Callable[..., tuple[int, Any]],
+    function: Callable,
+    blocks: Sequence,
+    shared: tuple,
+) -> Iterator[tuple[int, Any]]:
     """Yield ``call(function, number, block, *shared)`` of each block as soon as one is done.
 
     joblib would keep two tasks a worker in flight, put several into one, and look for results every
@@ -64,7 +75,13 @@ def run_on_cluster(client, call, function, blocks, shared):
     )
 
 
-def _round(client, call, function, blocks, shared):
+def _round(
+    client: "Client",
+    call: Callable[..., tuple[int, Any]],
+    function: Callable,
+    blocks: dict[int, Any],
+    shared: tuple,
+) -> Iterator[tuple[int, Any]]:
     """Yield the results of all blocks, or until the data are lost with the workers that had them.
 
     A block whose worker dies is given to another by the scheduler.
@@ -88,7 +105,7 @@ def _round(client, call, function, blocks, shared):
         client.cancel([future for future in futures if not future.done()])
 
 
-def _sent(client, shared):
+def _sent(client: "Client", shared: tuple) -> "Future | None":
     """Return the future of data that all workers have; None if they cannot be sent to all of these.
 
     Where a worker dies or joins meanwhile, the call of `scatter` may fail, or never return.
@@ -111,21 +128,23 @@ def _sent(client, shared):
         sending.cancel()
 
 
-def _workers(client):
+def _workers(client: "Client") -> set[str]:
     return set(client.scheduler_info(n_workers=-1)["workers"])
 
 
-def _run(call, function, number, block, shared):
+def _run(
+    call: Callable[..., tuple[int, Any]], function: Callable, number: int, block: Any, shared: tuple
+) -> tuple[int, Any]:
     """Run a block on a worker."""
     return call(function, number, block, *map(_aligned, shared))
 
 
-def _aligned(value):
+def _aligned(value: Any) -> Any:
     """Align an array: one out of a message may begin anywhere, and kernels read it in place."""
     return np.require(value, requirements="A") if isinstance(value, np.ndarray) else value
 
 
-def require_same_version(client):
+def require_same_version(client: "Client") -> None:
     """Raise one error for workers that cannot do the work, before anything is sent."""
     from .._version import __version__
 

@@ -39,7 +39,7 @@ class ColumnMap:
     columns, of which the part that rows ask for stays in the caches.
     """
 
-    def __init__(self, columns, n_columns):
+    def __init__(self, columns: np.ndarray, n_columns: int) -> None:
         self.columns, self.n_columns = columns.astype(np.int32), n_columns
         self.words = self.before = None
         if n_columns > MAPPED:
@@ -50,26 +50,26 @@ class ColumnMap:
         counts = np.bincount(self.columns >> 6, minlength=len(self.words))
         self.before = (np.cumsum(counts) - counts).astype(np.int32)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.columns)
 
-    def find(self, indices):
+    def find(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the numbers of columns among these, and which of them there are."""
         places = np.minimum(np.searchsorted(self.columns, indices), len(self) - 1)
         return places.astype(np.int32), self.columns[places] == indices
 
-    def narrow_csr(self, csr):
+    def narrow_csr(self, csr: sparse.csr_array) -> sparse.csr_array:
         """Return a CSR whose entries are all in these columns by their numbers; shares values."""
         indices = np.searchsorted(self.columns, csr.indices).astype(csr.indices.dtype)
         return sparse.csr_array((csr.data, indices, csr.indptr), (csr.shape[0], len(self)))
 
-    def widen_csr(self, csr):
+    def widen_csr(self, csr: sparse.csr_array) -> sparse.csr_array:
         """Return a CSR by the numbers of all columns; shares values."""
         indices = self.columns[csr.indices]
         return sparse.csr_array((csr.data, indices, csr.indptr), (csr.shape[0], self.n_columns))
 
 
-def used_columns(indices, n_columns):
+def used_columns(indices: np.ndarray, n_columns: int) -> np.ndarray | None:
     """Return the columns that entries are in, ascending, where they are few of many; else None.
 
     Parameters

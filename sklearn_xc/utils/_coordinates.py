@@ -31,23 +31,24 @@ class Coordinates:
     scale : ndarray of float64 (n_features,), or float
     """
 
-    def __init__(self, mean=None, scale=1.0):
+    def __init__(self, mean: np.ndarray | None = None, scale: np.ndarray | float = 1.0) -> None:
         self.mean, self.scale = mean, scale
 
-    def _check_record(self):
+    def _check_record(self) -> None:
         shapes = {np.shape(part) for part in (self.mean, self.scale) if part is not None}
         if len(shapes - {()}) > 1:
             raise ValueError("mean and scale of Coordinates contradict one another")
 
     @property
-    def changes_nothing(self):
+    def changes_nothing(self) -> bool:
         return self.mean is None and np.ndim(self.scale) == 0 and self.scale == 1
 
-    def sizes(self):
+    def sizes(self) -> set[int]:
         """Return the numbers of features that mean and scale are of."""
-        return {np.size(part) for part in (self.mean, self.scale) if np.ndim(part)}
+        parts = (part for part in (self.mean, self.scale) if isinstance(part, np.ndarray))
+        return {part.size for part in parts if part.ndim}
 
-    def weights_outside(self, V, a):
+    def weights_outside(self, V: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return W and b for samples as they are, from V and a for those inside.
 
         Parameters
@@ -60,7 +61,7 @@ class Coordinates:
         W = (V / self.scale).astype(np.float32)
         return W, a if self.mean is None else (a - _products(W, self.mean)).astype(np.float32)
 
-    def weights_inside(self, W, b):
+    def weights_inside(self, W: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the inverse of :meth:`weights_outside`."""
         if self.changes_nothing:
             return W, b
@@ -68,5 +69,5 @@ class Coordinates:
         return (W * self.scale).astype(np.float32), a
 
 
-def _products(W, mean):
+def _products(W: np.ndarray, mean: np.ndarray) -> np.ndarray:
     return W @ mean  # in float64: mean is

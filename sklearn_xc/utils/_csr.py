@@ -1,14 +1,17 @@
 """CSR arrays: the integers of their index pointers, stretches of their rows."""
 
+from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
 
+from ._typing import SparseMatrix
+
 LARGEST_INDEX = np.iinfo(np.int32).max
 
 
-def narrow_pointers(indptr):
+def narrow_pointers(indptr: np.ndarray) -> np.ndarray:
     """Return the int32 index pointer beside which SciPy keeps int32 indices; next to int64 it
     copies them.
 
@@ -23,7 +26,7 @@ STRETCH = 1 << 24  # entries of which something is computed at a time: 128 MB in
 IN_CACHE = 256
 
 
-def stretches(indptr, part=1):
+def stretches(indptr: np.ndarray, part: int = 1) -> Iterator[tuple[slice, slice]]:
     """Cut sparse rows so that what is computed of their entries needs little memory.
 
     Parameters
@@ -49,7 +52,7 @@ def stretches(indptr, part=1):
 FEWEST = 1 << 18  # entries of a thread, below which it is not worth its start
 
 
-def even_stretches(indptr, n):
+def even_stretches(indptr: np.ndarray, n: int) -> list[slice]:
     """Cut sparse rows into at most n stretches of about as many entries each, none of few.
 
     Parameters
@@ -68,6 +71,6 @@ def even_stretches(indptr, n):
     return [slice(a, b) for a, b in pairwise(bounds)]
 
 
-def as_dense(matrix):
+def as_dense(matrix: np.ndarray | SparseMatrix) -> np.ndarray:
     """Return a matrix, dense or sparse, as an ndarray."""
     return matrix.toarray() if sparse.issparse(matrix) else matrix

@@ -7,7 +7,7 @@ FEWEST, MOST_LOOKED_AT = 3, 1000  # rows that tell the middle, and how far one i
 LONGEST = 3.0  # median ones, beyond which a row does not count more for the sizes of columns
 
 
-def shares(lengths, typical):
+def shares(lengths: np.ndarray, typical: float) -> np.ndarray:
     """Return factors that leave no row longer than FAR typical ones.
 
     Parameters
@@ -25,7 +25,7 @@ def shares(lengths, typical):
     return np.minimum(1, far / lengths.clip(far)) if far > 0 else np.ones(len(lengths))
 
 
-def shortening(lengths, typical):
+def shortening(lengths: np.ndarray, typical: float) -> np.ndarray:
     """Return factors for rows of these lengths, 1 up to FAR typical ones.
 
     Beyond, the further a row is the less it counts, down to LONGEST typical lengths, so that one in
@@ -35,7 +35,7 @@ def shortening(lengths, typical):
     return np.maximum(of_row**2, LONGEST / FAR * of_row, where=of_row < 1, out=of_row)
 
 
-def nearer(X, far, weight, typical):
+def nearer(X: np.ndarray, far: np.ndarray, weight: np.ndarray, typical: float) -> np.ndarray:
     """Return dense rows with the far ones shortened, about the middle of the others.
 
     Where all rows share an offset, one of ten times its length is still far from all of them.
@@ -62,13 +62,13 @@ def nearer(X, far, weight, typical):
     return X
 
 
-def typical_length(squares):
+def typical_length(squares: np.ndarray) -> float:
     """Return the median length of the rows that are not zero; 0 if all are."""
     known = squares[squares > 0]
     return float(np.sqrt(np.median(known))) if len(known) else 0.0
 
 
-def factors(squares, weight):
+def factors(squares: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Return factors that shorten rows of these squared lengths to LONGEST times the median
     length.
     """

@@ -1,11 +1,13 @@
 """Labels as users have them: columns of a table and their names, numbers of pandas and Arrow."""
 
 from itertools import compress
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
 
 from ._label_places import check_names
+from ._typing import LabelsLike
 
 MISSING = {"NAType", "NaTType"}  # pandas.NA and pandas.NaT, without an import of pandas
 # A text takes the room of the longest in NumPy. Texts stay Python's where that is so much more than
@@ -13,14 +15,14 @@ MISSING = {"NAType", "NaTType"}  # pandas.NA and pandas.NaT, without an import o
 WASTE, LEAST_WASTE = 8, 2**26
 
 
-def is_missing(label):
+def is_missing(label: Any) -> bool:
     """Return whether a label stands for none: None, NaN, NaT, pandas.NA."""
     if label is None or type(label).__name__ in MISSING:
         return True
     return isinstance(label, (float, np.floating, np.datetime64)) and bool(label != label)
 
 
-def label_names(y):
+def label_names(y: Any) -> np.ndarray | None:
     """Return the column names of a table as an array, None for any other y.
 
     Raises
@@ -41,7 +43,7 @@ def label_names(y):
     return require_names(names, what)
 
 
-def require_names(names, what):
+def require_names(names: np.ndarray, what: str) -> np.ndarray:
     """Return the names of labels, which must be something that is there, and no tuples.
 
     Parameters
@@ -70,7 +72,13 @@ def require_names(names, what):
     return names
 
 
-def in_order_of(y, classes, what="y", missing="refused", unknown="refused"):
+def in_order_of(
+    y: LabelsLike,
+    classes: np.ndarray,
+    what: str = "y",
+    missing: Literal["refused", "zero"] = "refused",
+    unknown: Literal["refused", "dropped"] = "refused",
+) -> LabelsLike:
     """Return a table of labels with the columns of a model's labels, in their order.
 
     Names decide if both have some: columns of a table that are numbered from 0 on, and labels of a
@@ -118,16 +126,16 @@ def in_order_of(y, classes, what="y", missing="refused", unknown="refused"):
     return found
 
 
-def _same(names, classes):
+def _same(names: np.ndarray, classes: np.ndarray) -> bool:
     return names.tolist() == classes.tolist()
 
 
-def is_numbered(names):
+def is_numbered(names: np.ndarray) -> bool:
     """Say whether names of columns are their numbers, that is, no names."""
     return names.dtype.kind in "iu" and (names == np.arange(len(names))).all()
 
 
-def plain_labels(y):
+def plain_labels(y: LabelsLike) -> LabelsLike:
     """Return one class a sample as NumPy has it: whole numbers of pandas and Arrow stay whole.
 
     scikit-learn makes floats of them, and rounds what has more than 53 bits. One long text does not
@@ -158,12 +166,12 @@ def plain_labels(y):
     return plain
 
 
-def is_polars_frame(y):
+def is_polars_frame(y: Any) -> bool:
     """Say whether y is a table that has neither `ndim` nor `iloc`, as one of polars."""
     return hasattr(y, "columns") and hasattr(y, "to_series") and not hasattr(y, "iloc")
 
 
-def plain_indicator(y):
+def plain_indicator(y: LabelsLike) -> LabelsLike:
     """Return an indicator of nullable or Arrow columns as floats, not as objects."""
     if hasattr(y, "iloc") and y.ndim == 2 and y.shape[1] > 1:
         kinds = [getattr(dtype, "kind", "O") for dtype in y.dtypes]
@@ -173,7 +181,7 @@ def plain_indicator(y):
     return y
 
 
-def _whole_numbers(y):
+def _whole_numbers(y: Any) -> Any:
     """Return Python's integers in an object array as NumPy's, if all labels are integers."""
     values = np.asarray(y)
     if not len(values) or not all(
@@ -184,7 +192,7 @@ def _whole_numbers(y):
     return plain if plain.dtype.kind in "iu" else y
 
 
-def _not_widened(y):
+def _not_widened(y: list | tuple) -> list | tuple | np.ndarray:
     """Return a list of labels, as an object array if they are texts of which one is far longer."""
     if not len(y) or not all(isinstance(label, str) for label in y):
         return y
@@ -196,13 +204,13 @@ def _not_widened(y):
     return plain
 
 
-def wastes(longest, total, n):
+def wastes(longest: int, total: int, n: int) -> bool:
     """Return whether n texts of `total` letters would waste memory, as wide as the longest."""
     room = 4 * int(longest) * n
     return room > LEAST_WASTE and room > WASTE * 4 * int(total)
 
 
-def given_classes(classes):
+def given_classes(classes: LabelsLike) -> np.ndarray:
     """Return the labels that `classes` of a call of partial_fit names, distinct and in order.
 
     Raises

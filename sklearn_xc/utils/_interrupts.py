@@ -1,7 +1,12 @@
 """Calls that are made to their end, however often Ctrl-C comes meanwhile."""
 
+from collections.abc import Callable
+from typing import TypeVar
 
-def to_the_end(action):
+Result = TypeVar("Result")
+
+
+def to_the_end(action: Callable[[], Result]) -> Result:
     """Call an action again until Ctrl-C does not end it; raise the first Ctrl-C then.
 
     Parameters

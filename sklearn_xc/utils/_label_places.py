@@ -1,12 +1,13 @@
 """Labels that a user names, as places in `classes_`: for all rows, or for each row its own."""
 
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from ._matrix import checked_csr, normalise
+from ._typing import LabelsLike
 
 
 class Named(NamedTuple):
@@ -28,7 +29,13 @@ LABELS_AT_ONCE = 2**24  # bytes of labels, as wide as the classes, that are look
 LONGEST_SHOWN = 80  # letters of a label in a message
 
 
-def named_labels(labels, classes, n_rows: int, name="labels", missing="refused") -> Named:
+def named_labels(
+    labels: LabelsLike,
+    classes: np.ndarray,
+    n_rows: int,
+    name: str = "labels",
+    missing: Literal["refused", "left out"] = "refused",
+) -> Named:
     """Read labels that a user names.
 
     Memory follows the labels and the classes, however long a single label is.
@@ -64,7 +71,7 @@ def named_labels(labels, classes, n_rows: int, name="labels", missing="refused")
     return _found(list(chain.from_iterable(labels)), classes, starts, name, missing)
 
 
-def _as_list(labels, name):
+def _as_list(labels: Any, name: str) -> Any:
     """Convert arrays, tuples and so on to nested lists of objects; leave a single label."""
     if hasattr(labels, "to_numpy"):
         labels = labels.to_numpy()
@@ -77,7 +84,9 @@ def _as_list(labels, name):
     return labels
 
 
-def _found(labels, classes, starts, name, missing):
+def _found(
+    labels: list, classes: np.ndarray, starts: np.ndarray | None, name: str, missing: str
+) -> Named:
     """Return places of a flat list of labels; `starts` says where the labels of each row begin."""
     places = _by_bisection(labels, classes)
     if places is None:
@@ -92,7 +101,9 @@ def _found(labels, classes, starts, name, missing):
     return Named(starts, places)
 
 
-def _require_each_once(places, labels, classes, starts, name):
+def _require_each_once(
+    places: np.ndarray, labels: list, classes: np.ndarray, starts: np.ndarray | None, name: str
+) -> None:
     """Refuse a label that is named twice for a row."""
     keys = places + len(classes) * _row_of(starts, len(places))
     order = np.argsort(keys, kind="stable")
@@ -106,7 +117,7 @@ def _require_each_once(places, labels, classes, starts, name):
         )
 
 
-def _by_bisection(labels, classes):
+def _by_bisection(labels: list, classes: np.ndarray) -> np.ndarray | None:
     """Return places in sorted classes, at a cost that grows with the labels only; None if one is
     missing.
 
@@ -127,7 +138,7 @@ def _by_bisection(labels, classes):
         return None
 
 
-def _by_bisection_of_texts(labels, classes):
+def _by_bisection_of_texts(labels: list[str], classes: np.ndarray) -> np.ndarray | None:
     """Find texts of one length by bisection; a longer label is none of them."""
     longest = classes.dtype.itemsize // 4
     if max(map(len, labels)) > longest or any(label.endswith("\0") for label in labels):
@@ -142,13 +153,15 @@ def _by_bisection_of_texts(labels, classes):
     return np.concatenate(parts)
 
 
-def _bisected(wanted, classes):
+def _bisected(wanted: np.ndarray, classes: np.ndarray) -> np.ndarray | None:
     places = np.minimum(np.searchsorted(classes, wanted), len(classes) - 1)
     found = np.asarray(classes[places] == wanted)
     return places if found.shape == places.shape and found.all() else None
 
 
-def _by_table(labels, classes, starts, name, missing):
+def _by_table(
+    labels: list, classes: np.ndarray, starts: np.ndarray | None, name: str, missing: str
+) -> np.ndarray:
     table = {label: place for place, label in enumerate(classes.tolist())}
     places = np.empty(len(labels), dtype=np.int64)
     for i, label in enumerate(labels):
@@ -165,29 +178,29 @@ def _by_table(labels, classes, starts, name, missing):
     return places
 
 
-def _could_be(label, classes):
+def _could_be(label: Any, classes: np.ndarray) -> bool:
     """Return whether a label that is not there is of the kind of those that are: texts, or
     others.
     """
     return len(classes) > 0 and isinstance(label, str) == isinstance(classes[0], str)
 
 
-def _shown(label):
+def _shown(label: Any) -> str:
     """Return a label in a message, which has room for its beginning."""
     text = repr(label[: 2 * LONGEST_SHOWN] if isinstance(label, str) else label)
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
 
-def _row_of(starts, n):
+def _row_of(starts: np.ndarray | None, n: int) -> np.ndarray | int:
     return 0 if starts is None else np.repeat(np.arange(len(starts) - 1), np.diff(starts))
 
 
-def _where(starts, i):
+def _where(starts: np.ndarray | None, i: int) -> str:
     """Return the row that the label at place i is for, in words."""
     return "" if starts is None else f" for row {np.searchsorted(starts, i, side='right') - 1}"
 
 
-def _of_indicator(labels, shape, name):
+def _of_indicator(labels: sparse.csr_array, shape: tuple[int, int], name: str) -> Named:
     if labels.shape != shape:
         raise ValueError(
             f"{name} is sparse, hence an indicator, and must have the shape {shape}; got "
@@ -198,7 +211,7 @@ def _of_indicator(labels, shape, name):
     return Named(labels.indptr.astype(np.int64), labels.indices.astype(np.int64))
 
 
-def check_names(names: np.ndarray, n_classes: int, argument="names"):
+def check_names(names: np.ndarray, n_classes: int, argument: str = "names") -> None:
     """Refuse names that are not one for each label, or name two alike.
 
     Parameters

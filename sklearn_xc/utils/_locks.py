@@ -22,7 +22,7 @@ class ForkSafeLock:
 
     _make = staticmethod(threading.Lock)
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.held = self._make()
         _LOCKS.add(self)
 
@@ -33,7 +33,7 @@ class ForkSafeRLock(ForkSafeLock):
     _make = staticmethod(threading.RLock)
 
 
-def _renew_in_child():
+def _renew_in_child() -> None:
     for lock in _LOCKS:
         lock.held = lock._make()
 

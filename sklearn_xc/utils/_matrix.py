@@ -5,8 +5,10 @@ replaced afterwards, and indices not at all; conversions between formats follow 
 structure is checked before anything converts a matrix or follows it.
 """
 
+from collections.abc import Iterable
 from copy import copy
 from itertools import chain
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -14,11 +16,13 @@ from sklearn.utils import indexable
 
 from ._csr import LARGEST_INDEX
 from ._rows import Rows
+from ._typing import Matrix, MatrixLike, SparseMatrix
 
-KERNEL_READS = "C", "A"  # C order, and each number at a multiple of its size
+# C order, and each number at a multiple of its size.
+KERNEL_READS: tuple[Literal["C"], Literal["A"]] = "C", "A"
 
 
-def normalise(X, name="X"):
+def normalise(X: np.ndarray | SparseMatrix, name: str = "X") -> Matrix:
     """Convert X to the one form of its kind that the kernels know, copying only changes.
 
     Parameters
@@ -56,7 +60,7 @@ def normalise(X, name="X"):
     return csr
 
 
-def narrow_indices(csr):
+def narrow_indices(csr: sparse.csr_array) -> sparse.csr_array:
     """Return a CSR with int32 index arrays, as it is with 2**31 non-zeros or more."""
     if csr.nnz > LARGEST_INDEX:
         return csr
@@ -66,7 +70,7 @@ def narrow_indices(csr):
     return narrow
 
 
-def _as_float32(values, name):
+def _as_float32(values: np.ndarray, name: str) -> np.ndarray:
     """Cast finite values to float32, refusing those that would become infinite."""
     if values.dtype.kind not in "biuf":
         raise ValueError(f"{name} must hold real numbers, got dtype {values.dtype}")
@@ -81,7 +85,7 @@ def _as_float32(values, name):
     return cast
 
 
-def as_rows(X):
+def as_rows(X: Matrix) -> Rows:
     """Return the :class:`Rows` of a matrix that :func:`normalise` returned.
 
     Parameters
@@ -94,19 +98,19 @@ def as_rows(X):
         Shares the values with X; ``indptr`` is always int64 and ``indices`` int32.
     """
     n_samples, n_features = X.shape
-    if sparse.issparse(X):
+    if isinstance(X, np.ndarray):
         return Rows(
-            X.indptr.astype(np.int64, copy=False),
-            X.indices.astype(np.int32, copy=False),
-            X.data,
-            False,
+            np.arange(n_samples + 1, dtype=np.int64) * n_features,
+            np.arange(n_features, dtype=np.int32),
+            X.ravel(),
+            True,
             X.shape,
         )
     return Rows(
-        np.arange(n_samples + 1, dtype=np.int64) * n_features,
-        np.arange(n_features, dtype=np.int32),
-        X.ravel(),
-        True,
+        X.indptr.astype(np.int64, copy=False),
+        X.indices.astype(np.int32, copy=False),
+        X.data,
+        False,
         X.shape,
     )
 
@@ -114,7 +118,7 @@ def as_rows(X):
 # ------------------------------------------------------------------------------------ structure
 
 
-def checked(matrix, name):
+def checked(matrix: SparseMatrix, name: str) -> SparseMatrix:
     """Return a sparse matrix around the same arrays, in a format whose structure has been checked.
 
     Parameters
@@ -142,12 +146,12 @@ def checked(matrix, name):
         raise ValueError(f"{name} is not a valid sparse matrix: {error}") from error
 
 
-def checked_csr(matrix, name):
+def checked_csr(matrix: SparseMatrix, name: str) -> SparseMatrix:
     """Check a matrix as :func:`checked` does, and return it in CSR."""
     return checked(matrix, name).tocsr()
 
 
-def in_checked_csr(X, name):
+def in_checked_csr(X: MatrixLike, name: str) -> MatrixLike:
     """Return X in CSR where it is sparse in another format; CSR and dense X as they are.
 
     For arguments that are checked again once scikit-learn has seen them: it converts other formats
@@ -165,19 +169,19 @@ def in_checked_csr(X, name):
     return X
 
 
-def in_rows(*arrays, names):
+def in_rows(*arrays: Any, names: Iterable[str]) -> list:
     """Return arrays of equal length in forms that rows can be taken of, as scikit-learn's
     `indexable`.
     """
     return indexable(*map(in_checked_csr, arrays, names))
 
 
-def _made(matrix, form, parts):
+def _made(matrix: SparseMatrix, form: str, parts: tuple) -> SparseMatrix:
     kind = "array" if isinstance(matrix, sparse.sparray) else "matrix"
     return getattr(sparse, f"{form}_{kind}")(parts, shape=matrix.shape)
 
 
-def _compressed(matrix):
+def _compressed(matrix: SparseMatrix) -> SparseMatrix:
     _require_integers(matrix.indices, matrix.indptr)
     parts = matrix.data, matrix.indices, matrix.indptr
     found = _made(matrix, matrix.format, parts)
@@ -187,30 +191,30 @@ def _compressed(matrix):
     return found
 
 
-def _require_integers(*arrays):
+def _require_integers(*arrays: np.ndarray) -> None:
     for array in arrays:
         if array.dtype.kind not in "iu":
             raise ValueError(f"indices must be integers, got dtype {array.dtype}")
 
 
-def _blocks(matrix):
+def _blocks(matrix: SparseMatrix) -> SparseMatrix:
     found = _compressed(matrix)
     if any(n % size for n, size in zip(found.shape, found.blocksize, strict=True)):
         raise ValueError(f"blocks of {found.blocksize} do not fill the shape {found.shape}")
     return found
 
 
-def _coordinates(matrix):
+def _coordinates(matrix: SparseMatrix) -> SparseMatrix:
     _require_integers(*matrix.coords)
     return _made(matrix, "coo", (matrix.data, matrix.coords))
 
 
-def _diagonals(matrix):
+def _diagonals(matrix: SparseMatrix) -> SparseMatrix:
     _require_integers(matrix.offsets)
     return _made(matrix, "dia", (matrix.data, matrix.offsets))
 
 
-def _lists(matrix):
+def _lists(matrix: SparseMatrix) -> SparseMatrix:
     lengths = [len(row) for row in matrix.rows]
     if lengths != [len(row) for row in matrix.data]:
         raise ValueError("lists of values and of columns differ in length")
@@ -221,7 +225,7 @@ def _lists(matrix):
     return _compressed(_made(matrix, "csr", (values, columns, starts)))
 
 
-def _keys(matrix):
+def _keys(matrix: SparseMatrix) -> SparseMatrix:
     return _coordinates(matrix.tocoo())
 
 
@@ -236,6 +240,6 @@ CHECKS = {
 }
 
 
-def n_rows(X) -> int:
+def n_rows(X: Any) -> int:
     """Return the number of rows of any X: a matrix, a frame, a list of texts."""
     return X.shape[0] if hasattr(X, "shape") else len(X)

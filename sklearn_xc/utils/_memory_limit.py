@@ -1,6 +1,7 @@
 """How much memory an output may take, and the refusal of one that takes more."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 VARIABLE = "SKLEARN_XC_MEMORY_LIMIT"
@@ -13,7 +14,7 @@ CGROUP_ROOT = Path("/sys/fs/cgroup")
 LITTLE = 1 << 24
 
 
-def memory_available():
+def memory_available() -> int | None:
     """Return bytes of memory this process could still take.
 
     Returns
@@ -26,7 +27,7 @@ def memory_available():
     return min((size for size in found if size is not None), default=None)
 
 
-def _read_meminfo():
+def _read_meminfo() -> int | None:
     try:
         for line in MEMINFO.read_text().splitlines():
             if line.startswith("MemAvailable:"):
@@ -39,7 +40,7 @@ def _read_meminfo():
         return None
 
 
-def _cgroup_limits():
+def _cgroup_limits() -> Iterator[Path]:
     """Yield the files with the limits of the control groups around this process."""
     try:
         lines = OWN_CGROUPS.read_text().splitlines()
@@ -60,14 +61,14 @@ def _cgroup_limits():
                 break
 
 
-def _read_limit(path):
+def _read_limit(path: Path) -> int | None:
     try:
         return int(path.read_text())
     except (OSError, ValueError):  # not there, or "max"
         return None
 
 
-def memory_limit():
+def memory_limit() -> int | None:
     """Return the most bytes that one output may take.
 
     Half of :func:`memory_available`, or the whole number of bytes in the environment variable
@@ -92,7 +93,7 @@ def memory_limit():
     return int(text)
 
 
-def require_memory(size, what, instead):
+def require_memory(size: int, what: str, instead: str) -> None:
     """Refuse an output that would exceed the limit, before any of it is allocated.
 
     Parameters

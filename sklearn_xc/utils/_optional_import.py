@@ -1,6 +1,7 @@
 """Imports of packages that only some features need."""
 
 from importlib import import_module
+from types import ModuleType
 
 # How to get each of them. hnswlib has no wheels: ours serve machines without a compiler, and do not
 # ask for it.
@@ -18,7 +19,7 @@ HOW_TO_GET = {
 }
 
 
-def optional_import(name, feature):
+def optional_import(name: str, feature: str) -> ModuleType:
     """Import a package that one feature needs.
 
     Parameters
@@ -50,7 +51,7 @@ def optional_import(name, feature):
         ) from error
 
 
-def is_available(name):
+def is_available(name: str) -> bool:
     """Return whether a package can be imported, which is then done."""
     try:
         import_module(name)

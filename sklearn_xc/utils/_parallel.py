@@ -5,15 +5,18 @@ import sys
 import threading
 import warnings
 from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
+from typing import Any
 
 import joblib
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from .._kernels.common._pace import openmp_enabled
+from ._callbacks import Progress
 from ._cluster import in_task, is_dask, run_on_cluster
 
 # So many blocks of classes keep the workers of one machine busy; beyond that a block is better
@@ -22,14 +25,14 @@ MIN_BLOCKS, MAX_BLOCKS = 32, 2048
 CLASS_COST = 2  # of a class beside its positives: as much as so many times their mean number
 
 
-def local_workers(n_jobs):
+def local_workers(n_jobs: int | None) -> int:
     """Count the workers that joblib runs on this machine; a cluster has its own."""
     n_workers = joblib.effective_n_jobs(n_jobs)
     # counting processors reads files of the system: a third of the time of a single row
     return 1 if n_workers == 1 else max(1, min(n_workers, joblib.cpu_count()))
 
 
-def effective_threads(n_jobs):
+def effective_threads(n_jobs: int | None) -> int:
     """Return the number of threads a kernel may use for rows.
 
     Parameters
@@ -51,7 +54,7 @@ def effective_threads(n_jobs):
 
 
 @cache
-def _warn_without_openmp():
+def _warn_without_openmp() -> None:
     warnings.warn(
         "sklearn-xc was built without OpenMP: predictions use one thread whatever n_jobs is",
         RuntimeWarning,
@@ -66,14 +69,14 @@ class _SingleThreadedBlas:
     entered second would restore the limit of the first for good.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._inside = 0
         self._limits = None
         self._controller = None
         self._n_modules = 0
 
-    def forget_threads(self):
+    def forget_threads(self) -> None:
         """Forget threads in a forked child: nobody else is inside, nobody holds the lock."""
         self._lock = threading.Lock()
         self._inside = 0
@@ -81,7 +84,7 @@ class _SingleThreadedBlas:
             self._limits.restore_original_limits()
             self._limits = None
 
-    def _libraries(self):
+    def _libraries(self) -> ThreadpoolController:
         """Return the controller that finds and limits the BLAS libraries.
 
         The search reads the process's memory map, which takes milliseconds, and fits enter for
@@ -93,7 +96,7 @@ class _SingleThreadedBlas:
         return self._controller
 
     @contextmanager
-    def __call__(self):
+    def __call__(self) -> Iterator[None]:
         lock = self._lock
         with lock:
             if self._inside == 0:
@@ -104,7 +107,7 @@ class _SingleThreadedBlas:
         finally:
             self._leave(lock)
 
-    def _leave(self, lock):
+    def _leave(self, lock: threading.Lock) -> None:
         if lock is not self._lock:
             return  # in a child that was forked since: there is nothing to restore
         with lock:
@@ -119,12 +122,20 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=single_threaded_blas.forget_threads)
 
 
-def _run_numbered(function, number, block, *shared):
+def _run_numbered(function: Callable, number: int, block: Any, *shared: Any) -> tuple[int, Any]:
     with single_threaded_blas():
         return number, function(block, *shared)
 
 
-def run_blocks(function, blocks, *shared, n_jobs=None, progress=None, reached=None, keep=None):
+def run_blocks(
+    function: Callable,
+    blocks: Sequence,
+    *shared: Any,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    reached: Callable[[Any], dict] | None = None,
+    keep: Callable[[int, Any], Any] | None = None,
+) -> list:
     """Call ``function(block, *shared)`` for every block, over joblib.
 
     Threads by default, for kernels that release the GIL; :func:`joblib.parallel_config` chooses
@@ -160,8 +171,15 @@ def run_blocks(function, blocks, *shared, n_jobs=None, progress=None, reached=No
         if is_dask(backend) and in_task():
             # the other workers have tasks of their own, such as fits of a search of parameters
             with joblib.parallel_config(backend="threading"):
-                options = {"n_jobs": n_jobs, "progress": progress, "reached": reached, "keep": keep}
-                return run_blocks(function, blocks, *shared, **options)
+                return run_blocks(
+                    function,
+                    blocks,
+                    *shared,
+                    n_jobs=n_jobs,
+                    progress=progress,
+                    reached=reached,
+                    keep=keep,
+                )
         if is_dask(backend):
             found = run_on_cluster(backend.client, _run_numbered, function, blocks, shared)
         else:
@@ -178,7 +196,9 @@ def run_blocks(function, blocks, *shared, n_jobs=None, progress=None, reached=No
     return results
 
 
-def _run_in_threads(function, blocks, shared, n_threads):
+def _run_in_threads(
+    function: Callable, blocks: Sequence, shared: tuple, n_threads: int
+) -> list[tuple[int, Any]]:
     """Run blocks in threads without joblib's look for results every ten milliseconds."""
     if n_threads == 1:
         return [_run_numbered(function, q, block, *shared) for q, block in enumerate(blocks)]
@@ -194,7 +214,14 @@ def _run_in_threads(function, blocks, shared, n_threads):
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _run_with_joblib(function, blocks, shared, n_jobs, at_once, backend):
+def _run_with_joblib(
+    function: Callable,
+    blocks: Sequence,
+    shared: tuple,
+    n_jobs: int | None,
+    at_once: bool,
+    backend: Any,
+) -> Iterator[tuple[int, Any]]:
     """Yield (number, result) of each block, with `at_once` as soon as one is done."""
     return_as, step = "list", len(blocks)
     if at_once and backend.supports_return_generator:
@@ -209,14 +236,16 @@ def _run_with_joblib(function, blocks, shared, n_jobs, at_once, backend):
         )
 
 
-def tell(progress, result, reached):
+def tell(progress: Progress | None, result: Any, reached: Callable[[Any], dict] | None) -> None:
     """Tell a `Progress`, or None, that a block is done."""
     if progress is not None and progress.followed:
         progress.begin()
         progress.end(**({} if reached is None or not progress.verbose else reached(result)))
 
 
-def in_threads(function, items, *shared, n_threads: int, n_ahead=None):
+def in_threads(
+    function: Callable, items: Iterable, *shared: Any, n_threads: int, n_ahead: int | None = None
+) -> Iterator:
     """Call ``function(item, *shared)`` for every item in threads of this process.
 
     For calls of milliseconds that change arrays in place: joblib looks whether results are there
@@ -252,7 +281,7 @@ def in_threads(function, items, *shared, n_threads: int, n_ahead=None):
         pool.shutdown(cancel_futures=True)
 
 
-def blocks_of_classes(counts, smallest):
+def blocks_of_classes(counts: np.ndarray, smallest: int) -> list[np.ndarray]:
     """Return the classes that have positives, in blocks of about equal work.
 
     The order is that of their frequency, since neighbours in it converge alike. The blocks depend

@@ -5,7 +5,7 @@ import numpy as np
 A, B = 0.55, 1.5  # as the extreme classification repository uses them
 
 
-def propensities_of(counts, n_rows, A: float = A, B: float = B):
+def propensities_of(counts: np.ndarray, n_rows: float, A: float = A, B: float = B) -> np.ndarray:
     """Return propensities of labels by how many of the rows have them.
 
     Parameters

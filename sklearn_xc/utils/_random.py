@@ -5,7 +5,7 @@ from zlib import crc32
 import numpy as np
 
 
-def stream(seed, name, *numbers):
+def stream(seed: int, name: str, *numbers: int) -> np.random.Generator:
     """Return a generator of its own for each purpose.
 
     Parameters
@@ -28,7 +28,7 @@ def stream(seed, name, *numbers):
     return np.random.default_rng(words)
 
 
-def mixed(bits):
+def mixed(bits: np.ndarray) -> np.ndarray:
     """Return splitmix64 of each number."""
     z = bits + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -7,8 +7,10 @@ import math
 import mmap
 import os
 import tempfile
+from typing import IO, Any, Self
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 ZEROS_AT_ONCE = 1 << 22
 
@@ -27,10 +29,10 @@ class Scratch:
         If the folder cannot be made or written to, or, from the methods, if its disk is full.
     """
 
-    def __init__(self, folder=None):
+    def __init__(self, folder: str | os.PathLike | None = None) -> None:
         self.folder, self._inside = folder, None
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         if self.folder is not None:
             try:
                 os.makedirs(self.folder, exist_ok=True)
@@ -41,20 +43,20 @@ class Scratch:
                 raise self._explained(error) from error
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: Any) -> None:
         if self._inside is not None:
             self._inside.cleanup()
 
     @property
-    def on_disk(self):
+    def on_disk(self) -> bool:
         """Whether arrays lie in files."""
         return self._inside is not None
 
-    def path(self, name):
+    def path(self, name: str) -> str:
         """Return a path in the folder of this fit; only on disk."""
         return os.path.join(self._inside.name, name)
 
-    def empty(self, shape, dtype):
+    def empty(self, shape: int | tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
         """Return an array for as long as the fit lasts, which other processes find by its file."""
         size = math.prod(np.atleast_1d(shape)) * np.dtype(dtype).itemsize
         if self._inside is None or size == 0:
@@ -66,7 +68,7 @@ class Scratch:
         except OSError as error:
             raise self._explained(error) from error
 
-    def lasting(self, shape, dtype):
+    def lasting(self, shape: int | tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
         """Return zeros for the model, in a file without a name that is gone with the array."""
         size = math.prod(np.atleast_1d(shape)) * np.dtype(dtype).itemsize
         if self._inside is None or size == 0:
@@ -80,12 +82,13 @@ class Scratch:
         # not an np.memmap, which joblib would hand to other processes by the name of its file
         return np.frombuffer(memory, dtype).reshape(shape)
 
-    def _explained(self, error):
-        message = f"scratch={os.fspath(self.folder)!r}: {error.strerror or error}"
+    def _explained(self, error: OSError) -> OSError:
+        folder = os.fspath(self.folder)  # type: ignore[arg-type] # in memory nothing fails
+        message = f"scratch={folder!r}: {error.strerror or error}"
         return type(error)(error.errno, message)
 
 
-def _reserve(file, size):
+def _reserve(file: IO[bytes], size: int) -> None:
     """Give a new file its place on the disk: writing to a map of a full disk ends the process."""
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(file.fileno(), 0, size)

@@ -13,7 +13,7 @@ NEEDED = "numpy", "scipy", "scikit-learn", "joblib", "threadpoolctl"
 OPTIONAL = "pandas", "matplotlib", "hnswlib", "dask", "starlette", "uvicorn", "rich", "pyarrow"
 
 
-def show_versions():
+def show_versions() -> None:
     """Print the versions of Python, the packages and the libraries of threads, for a report.
 
     Environment variables that begin with ``SKLEARN_XC_`` are printed too; they may hold paths.

@@ -1,11 +1,14 @@
 """The estimator with a certain method inside pipelines, searches and other wrappers."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
+import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
+
+from ._typing import MatrixLike
 
 
 class Inner(NamedTuple):
@@ -25,14 +28,14 @@ class Inner(NamedTuple):
     transformers: list
     decided_outside: bool
 
-    def transform(self, X):
+    def transform(self, X: MatrixLike) -> MatrixLike:
         """Return X as the estimator takes it."""
         for step in self.transformers:
             X = step.transform(X)
         return X
 
 
-def find_inner(estimator, method: str, *, into_meta_estimators=False) -> Inner:
+def find_inner(estimator: Any, method: str, *, into_meta_estimators: bool = False) -> Inner:
     """Return the estimator that has a method of ours, and what is on the way to it.
 
     Looks into a fitted Pipeline (its last step), a search (its ``best_estimator_``) and a
@@ -68,7 +71,7 @@ def find_inner(estimator, method: str, *, into_meta_estimators=False) -> Inner:
     return Inner(estimator, transformers, decided_outside)
 
 
-def _transforms(step):
+def _transforms(step: Any) -> bool:
     """Return whether rows to predict go through a step: not where a pipeline only draws rows to
     train.
     """
@@ -77,7 +80,7 @@ def _transforms(step):
     return hasattr(step, "transform") or not hasattr(step, "fit_resample")
 
 
-def _refuse(estimator, outer, method):
+def _refuse(estimator: Any, outer: Any, method: str) -> NoReturn:
     if hasattr(estimator, "refit"):
         check_is_fitted(estimator)
         raise TypeError(
@@ -89,7 +92,7 @@ def _refuse(estimator, outer, method):
     raise TypeError(f"{name}{inside} has no method {method}")
 
 
-def learner_of(estimator):
+def learner_of(estimator: Any) -> Any:
     """Return the estimator that a model answers by: inside pipelines, and the classifier behind the
     vectorizer of a model that is both.
     """
@@ -97,7 +100,7 @@ def learner_of(estimator):
     return getattr(inner, "classifier_", inner)
 
 
-def names_after(transformers):
+def names_after(transformers: list) -> np.ndarray | None:
     """Return the names of the features that come out of a chain of transformers.
 
     Returns

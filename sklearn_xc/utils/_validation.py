@@ -3,9 +3,11 @@
 from numbers import Integral
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
 
 
-def check_k(k, n_classes):
+def check_k(k: int | None, n_classes: int) -> int:
     """Check how many classes are requested: k, or by default the smaller of 5 and all."""
     if k is None:
         return min(5, n_classes)
@@ -16,7 +18,9 @@ def check_k(k, n_classes):
     )
 
 
-def check_sample_weight(sample_weight, n_samples: int, allowed=(0, np.inf)):
+def check_sample_weight(
+    sample_weight: ArrayLike, n_samples: int, allowed: tuple[float, float] = (0, np.inf)
+) -> np.ndarray:
     """Check the weights of samples: float32, finite, not negative, not all zero.
 
     Parameters
@@ -58,7 +62,9 @@ def check_sample_weight(sample_weight, n_samples: int, allowed=(0, np.inf)):
     return weight.astype(np.float32)
 
 
-def require_two_classes(Y, sample_weight, classes):
+def require_two_classes(
+    Y: sparse.csr_array, sample_weight: np.ndarray, classes: np.ndarray
+) -> None:
     """Refuse weights that leave fewer than two classes."""
     weights = Y.T @ sample_weight.astype(np.float64)
     if len(classes) == 2:
