@@ -5,7 +5,10 @@ import inspect
 import pkgutil
 import sys
 import warnings
+from collections.abc import Iterable, Iterator
 from operator import itemgetter
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +40,7 @@ _HOOKS = frozenset({"breakpointhook", "displayhook", "excepthook", "unraisableho
 _EXPERIMENTAL = frozenset({"HalvingGridSearchCV", "HalvingRandomSearchCV", "IterativeImputer"})
 
 
-def public_docstrings(package):
+def public_docstrings(package: str) -> dict[str, str]:
     """Return the docstring of every public function, class and method of a package.
 
     Parameters
@@ -71,7 +74,7 @@ def public_docstrings(package):
     return dict(sorted(docstrings.items()))
 
 
-def _awkwardness(path, thing):
+def _awkwardness(path: str, thing: Any) -> tuple:
     """Return the key that puts first the name that a user would import."""
     module, _, name = path.rpartition(".")
     return (
@@ -83,7 +86,7 @@ def _awkwardness(path, thing):
     )
 
 
-def _public_modules(package):
+def _public_modules(package: str) -> list[tuple[str, ModuleType]]:
     """Return names and modules of the public part of a package, imported, in alphabetical order."""
     if package == "stdlib":
         names = _stdlib_roots()
@@ -106,12 +109,12 @@ def _public_modules(package):
     return sorted(modules, key=itemgetter(0))
 
 
-def _stdlib_roots():
+def _stdlib_roots() -> list[str]:
     roots = {name for name in sys.stdlib_module_names if not name.startswith("_")}
     return [*sorted(roots - _SKIPPED_STDLIB), "os.path"]
 
 
-def _imported(name):
+def _imported(name: str) -> ModuleType | None:
     """Return the module, or None where it belongs to another platform or lacks a dependency."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -121,7 +124,7 @@ def _imported(name):
             return None
 
 
-def _public_names(module):
+def _public_names(module: ModuleType) -> Iterator[tuple[str, Any]]:
     """Yield functions and classes that a module offers, with the names it offers them under.
 
     What a module makes on demand counts if it is listed in ``__all__``; the rest of that kind are
@@ -146,7 +149,7 @@ def _public_names(module):
             yield name, thing
 
 
-def _attributes(module, names):
+def _attributes(module: ModuleType, names: Iterable[str]) -> Iterator[tuple[str, Any]]:
     """Yield the attributes of these names, but for those whose very use warns of their end."""
     for name in sorted(set(names)):
         with warnings.catch_warnings():
@@ -159,24 +162,25 @@ def _attributes(module, names):
         yield name, thing
 
 
-def _is_routine(thing):
+def _is_routine(thing: Any) -> bool:
     return inspect.isroutine(thing) or isinstance(thing, np.ufunc | type(np.dot))
 
 
-def _methods(cls):
+def _methods(cls: type) -> Iterator[tuple[str, Any]]:
     for name, attribute in vars(cls).items():
         if not name.startswith("_") and _is_routine(attribute):
             yield name, attribute
 
 
-def _add_docstring(docstrings, path, thing):
+def _add_docstring(docstrings: dict[str, str], path: str, thing: Any) -> None:
     text = vars(thing).get("__doc__") if inspect.isclass(thing) else thing.__doc__
-    own = isinstance(text, str) and text is not type(thing).__doc__
-    if own and not _is_deprecated(thing, text):
+    if not isinstance(text, str) or text is type(thing).__doc__:  # that of the class of `thing`
+        return
+    if not _is_deprecated(thing, text):
         docstrings[path] = inspect.cleandoc(text)
 
 
-def _is_deprecated(thing, text):
+def _is_deprecated(thing: Any, text: str) -> bool:
     """Return whether the object says so: by its decorator (PEP 702), or before its first
     section.
     """

@@ -4,12 +4,14 @@ import numbers
 import re
 import zlib
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from operator import itemgetter
 
 import numpy as np
 from sklearn.utils import Bunch, check_random_state
 
+from ..utils._typing import RandomState
 from ._docstring_collector import public_docstrings
 
 _PACKAGES = ("numpy", "scipy", "sklearn", "stdlib")
@@ -68,7 +70,7 @@ Split: one passage of every object, chosen at random with a fixed seed, is held 
 """
 
 
-def cut_into_passages(docstring):
+def cut_into_passages(docstring: str) -> list[str]:
     """Cut a docstring into a few sentences each, without code, signatures and references."""
     for pattern, kept in [(_DOCTEST, ""), (_SKIPPED_DIRECTIVE, ""), (_LITERAL, r"\1\2:")]:
         docstring = pattern.sub(kept, docstring)
@@ -85,7 +87,7 @@ def cut_into_passages(docstring):
     ]
 
 
-def _joined_sentences(sentences):
+def _joined_sentences(sentences: list[str]) -> Iterator[str]:
     passage, n_words = [], 0
     for sentence in sentences:
         if _SKIPPED_SENTENCE.search(sentence):
@@ -99,13 +101,13 @@ def _joined_sentences(sentences):
         yield " ".join(passage)
 
 
-def _plain(text):
+def _plain(text: str) -> str:
     """Strip markup from a text."""
     text = _CITATION.sub("", _ROLE.sub(r"\1", text))
     return " ".join(text.replace("`", "").replace("**", "").split())
 
 
-def _paragraphs(text, in_section):
+def _paragraphs(text: str, in_section: bool) -> list[str]:
     """Join the lines that belong together; leave out the headers of parameters.
 
     A paragraph ends before an empty line, an item of a list or a change of indentation.
@@ -129,7 +131,9 @@ def _paragraphs(text, in_section):
     return [joined for lines in paragraphs if (joined := " ".join(lines).strip())]
 
 
-def load_docstrings(packages=_PACKAGES, *, min_passages=3, random_state=0):
+def load_docstrings(
+    packages: Sequence[str] = _PACKAGES, *, min_passages: int = 3, random_state: RandomState = 0
+) -> Bunch:
     """Load the docstrings of installed packages as a text classification problem.
 
     Which function or class does this passage describe? The classes are the public functions,
@@ -207,7 +211,7 @@ def load_docstrings(packages=_PACKAGES, *, min_passages=3, random_state=0):
     )
 
 
-def _docstrings_of(packages):
+def _docstrings_of(packages: Sequence[str]) -> dict[str, str]:
     """Name to docstring, sorted by name; of objects with the same docstring only one."""
     if isinstance(packages, str) or not len(packages):
         raise ValueError(
@@ -225,7 +229,7 @@ def _docstrings_of(packages):
     return {name: docstring for docstring, name in sorted(shortest_name.items(), key=itemgetter(1))}
 
 
-def _distinct_passages(docstrings):
+def _distinct_passages(docstrings: dict[str, str]) -> dict[str, list[str]]:
     """Return passages of every object, without those that stand in the docstring of another one
     too.
     """

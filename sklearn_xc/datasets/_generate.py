@@ -2,11 +2,13 @@
 
 import numbers
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
+from ..utils._typing import RandomState
 from ._single_label import INDICATOR_DTYPE
 
 _ROWS_PER_BLOCK = 1 << 16
@@ -48,23 +50,23 @@ PRESETS = {
 
 
 def make_xc_classification(
-    n_samples=None,
-    n_features=None,
-    n_classes=None,
+    n_samples: int | None = None,
+    n_features: int | None = None,
+    n_classes: int | None = None,
     *,
-    preset="short-texts",
-    n_labels=None,
-    n_tokens=None,
-    n_characteristic=None,
-    signal=None,
-    class_exponent=None,
-    feature_exponent=None,
-    feature_shift=None,
-    n_topics=None,
-    topic_share=None,
-    topic_signal=None,
-    random_state=None,
-):
+    preset: str = "short-texts",
+    n_labels: float | None = None,
+    n_tokens: float | None = None,
+    n_characteristic: int | None = None,
+    signal: float | None = None,
+    class_exponent: float | None = None,
+    feature_exponent: float | None = None,
+    feature_shift: float | None = None,
+    n_topics: int | None = None,
+    topic_share: float | None = None,
+    topic_signal: float | None = None,
+    random_state: RandomState = None,
+) -> tuple[sp.csr_matrix, np.ndarray | sp.csr_matrix]:
     """Generate a random problem that looks like the classification of texts.
 
     The model: every class gets `n_characteristic` features of its own, drawn uniformly (two
@@ -215,7 +217,7 @@ def make_xc_classification(
     return X, _indicator(labels, label_ptr, p.n_classes)
 
 
-def _parameters(preset, given):
+def _parameters(preset: str, given: dict[str, Any]) -> SimpleNamespace:
     """Return the given parameters, and the preset's values for the rest, as attributes."""
     if preset not in PRESETS:
         raise ValueError(f"preset must be one of {', '.join(map(repr, PRESETS))}, got {preset!r}")
@@ -242,7 +244,7 @@ def _parameters(preset, given):
 class _Topics:
     """Topics of classes: which classes and which features each of them has."""
 
-    def __init__(self, rng, p):
+    def __init__(self, rng: np.random.Generator, p: SimpleNamespace) -> None:
         topic_of = rng.integers(p.n_topics, size=p.n_classes)
         topic_of[rng.permutation(p.n_classes)[: p.n_topics]] = np.arange(p.n_topics)  # none empty
         self.classes = np.argsort(topic_of, kind="stable")
@@ -254,12 +256,14 @@ class _Topics:
         )
         self.own = ranks.astype(np.int32).reshape(p.n_topics, -1)
 
-    def draw(self, rng, n):
+    def draw(self, rng: np.random.Generator, n: int) -> np.ndarray:
         """Draw topics, each as often as its classes together."""
         position = rng.random(n) * self.before[-1]
         return np.searchsorted(self.before[self.starts[1:-1]], position, side="right")
 
-    def labels(self, rng, row_topic, label_ptr, share):
+    def labels(
+        self, rng: np.random.Generator, row_topic: np.ndarray, label_ptr: np.ndarray, share: float
+    ) -> np.ndarray:
         """Return a class for each place, of the topic of its row or of any."""
         topic = np.repeat(row_topic, np.diff(label_ptr))
         other = rng.random(len(topic)) >= share
@@ -270,12 +274,12 @@ class _Topics:
         )
         return self.classes[np.clip(place - 1, self.starts[topic], self.starts[topic + 1] - 1)]
 
-    def features(self, rng, topics):
+    def features(self, rng: np.random.Generator, topics: np.ndarray) -> np.ndarray:
         """Return a feature of each of the topics."""
         return self.own[topics, rng.integers(self.own.shape[1], size=len(topics))]
 
 
-def _check_number(name, value, kind, smallest, largest):
+def _check_number(name: str, value: Any, kind: type, smallest: float, largest: float) -> None:
     if (
         not isinstance(value, kind)
         or isinstance(value, bool | np.bool_)
@@ -285,20 +289,22 @@ def _check_number(name, value, kind, smallest, largest):
         raise ValueError(f"{name} must be {what} from {smallest} to {largest}, got {value!r}")
 
 
-def _row_starts(rng, n_rows, mean):
+def _row_starts(rng: np.random.Generator, n_rows: int, mean: float) -> np.ndarray:
     """Return the row pointer of rows of 1 + Poisson(mean - 1) entries."""
     indptr = np.zeros(n_rows + 1, dtype=np.int64)
     np.cumsum(1 + rng.poisson(mean - 1, size=n_rows), out=indptr[1:])
     return indptr
 
 
-def _zipf(rng, size, p):
+def _zipf(rng: np.random.Generator, size: int, p: SimpleNamespace) -> np.ndarray:
     """Return features that do not depend on the labels."""
     drawn = _power_law(rng, size, p.n_features, p.feature_exponent, p.feature_shift)
     return drawn.astype(np.int32)
 
 
-def _power_law(rng, size, n_values, exponent, shift=0.0):
+def _power_law(
+    rng: np.random.Generator, size: int, n_values: int, exponent: float, shift: float = 0.0
+) -> np.ndarray:
     """Draw from 0..n_values-1 by inversion of the distribution with density ~ x**-exponent.
 
     A continuous x on [1 + shift, n_values + 1 + shift) is cut to whole numbers.
@@ -315,7 +321,9 @@ def _power_law(rng, size, n_values, exponent, shift=0.0):
     return np.clip(x.astype(np.int64) - 1, 0, n_values - 1)
 
 
-def _unit_rows_of_counts(features, indptr, n_features):
+def _unit_rows_of_counts(
+    features: np.ndarray, indptr: np.ndarray, n_features: int
+) -> sp.csr_matrix:
     X = sp.csr_matrix(
         (np.ones(len(features), np.float32), features, indptr),
         shape=(len(indptr) - 1, n_features),
@@ -326,7 +334,7 @@ def _unit_rows_of_counts(features, indptr, n_features):
     return X
 
 
-def _indicator(labels, label_ptr, n_classes):
+def _indicator(labels: np.ndarray, label_ptr: np.ndarray, n_classes: int) -> sp.csr_matrix:
     Y = sp.csr_matrix(
         (np.ones(len(labels), INDICATOR_DTYPE), labels, label_ptr),
         shape=(len(label_ptr) - 1, n_classes),

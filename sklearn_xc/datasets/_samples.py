@@ -3,6 +3,8 @@
 import shutil
 import tempfile
 import weakref
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -13,7 +15,7 @@ from ._xc_format import iter_xc, load_xc
 AT_ONCE = 1024  # samples that are predicted together
 
 
-def batches(rows, size: int = AT_ONCE):
+def batches(rows: Iterable, size: int = AT_ONCE) -> Iterator[list]:
     """Yield lists of rows."""
     waiting = []
     for row in rows:
@@ -25,7 +27,9 @@ def batches(rows, size: int = AT_ONCE):
         yield waiting
 
 
-def parts_of(path: str, columns: TextColumns, numbers: bool, size=AT_ONCE, only_labelled=False):
+def parts_of(
+    path: str, columns: TextColumns, numbers: bool, size: int = AT_ONCE, only_labelled: bool = False
+) -> Iterator[tuple[list[int], Any, list[list]]]:
     """Yield lines, texts or features, and labels of the samples of a file, some at a time."""
     if not numbers:
         rows = (row for row in read(path, columns) if row.labels or not only_labelled)
@@ -40,12 +44,12 @@ def parts_of(path: str, columns: TextColumns, numbers: bool, size=AT_ONCE, only_
         line += X.shape[0]
 
 
-def lists_of(Y) -> list[list[int]]:
+def lists_of(Y: sparse.csr_matrix) -> list[list[int]]:
     """Return the labels of each row of an indicator."""
     return [one.tolist() for one in np.split(Y.indices, Y.indptr[1:-1])]
 
 
-def indicator_of(labels: list[list], names) -> sparse.csr_array:
+def indicator_of(labels: list[list], names: Collection[str]) -> sparse.csr_array:
     """Return the indicator of lists of labels; labels that are none of the names are left out."""
     places = {name: place for place, name in enumerate(names)}
     found = [[places[one] for one in some if one in places] for some in labels]
@@ -64,7 +68,7 @@ def texts_of_labels(path: str) -> dict[str, list[str]]:
     return found
 
 
-def held_out(n, share, seed):
+def held_out(n: int, share: float, seed: int) -> np.ndarray:
     """Return the numbers of the samples to measure with, ascending."""
     if n < 3:
         raise ValueError(f"{n} samples with labels are too few; at least 3 are needed")
@@ -94,7 +98,13 @@ class TextSamples:
         Of the columns of the indicator, or all classes; the other is None.
     """
 
-    def __init__(self, path: str, columns: TextColumns, seen, texts_of=None):
+    def __init__(
+        self,
+        path: str,
+        columns: TextColumns,
+        seen: Callable[[int], None],
+        texts_of: dict[str, list[str]] | None = None,
+    ) -> None:
         self.texts_of = texts_of or {}
         self._path, self._columns = path, columns
         self.labels, self._hashes, self.n_empty = [], [], 0
@@ -115,7 +125,7 @@ class TextSamples:
             self.y, self.names = indicator_of(self.labels, known), np.array(known, dtype=object)
         self.n_labels = len(known)
 
-    def rows(self, places):
+    def rows(self, places: np.ndarray) -> Iterator[str]:
         """Yield the texts of some samples, which are ascending numbers."""
         wanted, number = iter(places.tolist()), -1
         following = next(wanted, None)
@@ -125,19 +135,19 @@ class TextSamples:
                 yield row.text
                 following = next(wanted, None)
 
-    def labels_of(self, places):
+    def labels_of(self, places: np.ndarray) -> np.ndarray | list[list[str]]:
         """Return the labels of some samples, one each or lists of several."""
         if self.names is None:
             return self.y[places]
         return [self.labels[i] for i in places.tolist()]
 
-    def parts(self, places):
+    def parts(self, places: np.ndarray) -> Iterator[tuple[list[str], list[list[str]]]]:
         """Yield texts and labels of some samples."""
         some = ((text, self.labels[i]) for text, i in zip(self.rows(places), places, strict=True))
         for batch in batches(some):
             yield tuple(map(list, zip(*batch, strict=True)))
 
-    def share_of_copies(self, places) -> float:
+    def share_of_copies(self, places: np.ndarray) -> float:
         """Return the share of some samples whose texts are those of others too."""
         outside = set(places.tolist())
         known = {value for i, value in enumerate(self._hashes) if i not in outside}
@@ -158,7 +168,7 @@ class NumberSamples:
 
     names, classes, texts_of, n_empty = None, None, None, 0
 
-    def __init__(self, path: str, header: bool, scratch: str | None):
+    def __init__(self, path: str, header: bool, scratch: str | None) -> None:
         to = None
         if scratch is not None and header:
             to = tempfile.mkdtemp(dir=scratch)
@@ -166,16 +176,16 @@ class NumberSamples:
         self.X, self.y = load_xc(path, header=header, to=to)
         self.n, self.n_labels = self.y.shape
 
-    def rows(self, places):
+    def rows(self, places: np.ndarray) -> sparse.csr_matrix:
         """Return the features of some samples, as they lie there if these are all."""
         return self.X if len(places) == self.n else self.X[places]
 
-    def parts(self, places):
+    def parts(self, places: np.ndarray) -> Iterator[tuple[sparse.csr_matrix, list[list[int]]]]:
         """Yield features and labels of some samples."""
         for start in range(0, len(places), AT_ONCE):
             some = places[start : start + AT_ONCE]
             yield self.X[some], lists_of(self.y[some])
 
-    def share_of_copies(self, places) -> float:
+    def share_of_copies(self, places: np.ndarray) -> float:
         """Return 0: rows of numbers are not compared."""
         return 0.0

@@ -4,6 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..utils._matrix import checked, checked_csr
+from ..utils._typing import MatrixLike
 
 # Of the indicators made here. An indicator is computed with: ``Y.T @ Y`` counts how often labels
 # stand together, ``-Y.sum(axis=0)`` sorts them by frequency. In 8 bits the first overflows at 256
@@ -12,7 +13,7 @@ from ..utils._matrix import checked, checked_csr
 INDICATOR_DTYPE = np.int32
 
 
-def first_label(Y):
+def first_label(Y: MatrixLike) -> tuple[np.ndarray, np.ndarray]:
     """Return the smallest label of every row of a label indicator.
 
     This turns a multilabel problem with about one label a row into a multiclass one.
@@ -59,7 +60,9 @@ def first_label(Y):
     return labels, has_label
 
 
-def repeat_per_label(X, Y):
+def repeat_per_label(
+    X: MatrixLike, Y: MatrixLike
+) -> tuple[np.ndarray | sp.csr_array, np.ndarray, np.ndarray]:
     """Repeat each row for every label that it has, with that label.
 
     This turns a multilabel problem into a multiclass one for training, as the MEMOIR paper does

@@ -6,10 +6,11 @@ import json
 import lzma
 import sys
 import zlib
+from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from itertools import count
-from typing import NamedTuple
+from typing import IO, Any, NamedTuple
 
 from ..utils._optional_import import optional_import
 from ._xc_reader import open_text
@@ -47,7 +48,7 @@ class TextColumns:
     header: bool = True
     quotes: bool = True
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         one = self.separator
         if one is not None and (not isinstance(one, str) or len(one) != 1 or one in '"\r\n'):
             raise ValueError(f"--separator must be one character, got {one!r}")
@@ -57,7 +58,7 @@ class TextColumns:
         ):
             raise ValueError(f"columns must be given by their names, got {self}")
 
-    def notes(self) -> dict:
+    def notes(self) -> dict[str, Any]:
         """Return what `Columns(**notes)` needs."""
         return asdict(self)
 
@@ -86,7 +87,7 @@ def format_of(path: str, columns: TextColumns) -> str:
     return "libsvm" if first and all(":" in word for word in first[1:]) else "lines"
 
 
-def read(path: str, columns: TextColumns):
+def read(path: str, columns: TextColumns) -> Iterator[Row]:
     """Yield the rows of a file of texts, one at a time; "-" is the standard input."""
     kind = format_of(path, columns)
     if kind == "parquet":
@@ -112,7 +113,7 @@ def read(path: str, columns: TextColumns):
             raise ValueError(f"{name} holds numbers ({kind}), and texts are needed here")
 
 
-def _lines(file, name):
+def _lines(file: IO[bytes], name: str) -> Iterator[str]:
     """Yield the lines of a file as texts, with their ends."""
     for number in count(1):
         try:
@@ -135,7 +136,7 @@ def _lines(file, name):
             ) from error
 
 
-def _table(lines, name, columns, delimiter):
+def _table(lines: Iterator[str], name: str, columns: TextColumns, delimiter: str) -> Iterator[Row]:
     """Yield the rows of lines of fields, the first of which names them."""
     header = None
     for line, fields in _records(lines, name, columns.quotes, delimiter):
@@ -153,11 +154,18 @@ def _table(lines, name, columns, delimiter):
         yield Row(line, " ".join(fields[text] for text in texts), found)
 
 
-def _records(lines, name, quotes, delimiter):
+def _records(
+    lines: Iterator[str], name: str, quotes: bool, delimiter: str
+) -> Iterator[tuple[int, list[str]]]:
     """Yield the line where each record begins, and its fields."""
     csv.field_size_limit(LONGEST)
-    quoting = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
-    reader, start = csv.reader(lines, delimiter=delimiter, strict=True, quoting=quoting), 1
+    reader = csv.reader(
+        lines,
+        delimiter=delimiter,
+        strict=True,
+        quoting=csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE,
+    )
+    start = 1
     try:
         for fields in reader:
             yield start, fields
@@ -167,7 +175,7 @@ def _records(lines, name, quotes, delimiter):
         raise ValueError(f"{name}, line {start}: {error}{hint}") from error
 
 
-def _places(header, columns, name):
+def _places(header: list[str], columns: TextColumns, name: str) -> tuple[list[int], int | None]:
     """Return the places of the columns of text and of labels."""
     wanted = [*columns.text, *([] if columns.labels is None else [columns.labels])]
     for column in wanted:
@@ -182,10 +190,10 @@ def split(cell: str, separator: str | None, place: str = "") -> list[str]:
     """Return the labels of a cell; one that holds the separator stands in double quotes."""
     parts = [cell]
     if separator is not None and '"' in cell:
-        options = {"delimiter": separator, "skipinitialspace": True, "strict": True}
         line = cell.replace("\r", " ").replace("\n", " ")
         try:
-            parts = next(csv.reader([line], **options))
+            one = csv.reader([line], delimiter=separator, skipinitialspace=True, strict=True)
+            parts = next(one)
         except csv.Error as error:
             raise ValueError(f"{place}: the labels {cell:.60}: {error}") from error
     elif separator is not None:
@@ -193,7 +201,7 @@ def split(cell: str, separator: str | None, place: str = "") -> list[str]:
     return list(dict.fromkeys(part for part in map(str.strip, parts) if part))
 
 
-def _json(line, place):
+def _json(line: str, place: str) -> dict[str, Any]:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -203,7 +211,7 @@ def _json(line, place):
     return value
 
 
-def _from_object(value, columns, place, number):
+def _from_object(value: dict[str, Any], columns: TextColumns, place: str, number: int) -> Row:
     """Return the row of an object with the columns as keys."""
     names = [*columns.text, *([] if columns.labels is None else [columns.labels])]
     for column in names:
@@ -224,14 +232,14 @@ def _from_object(value, columns, place, number):
     return Row(number, " ".join(texts), list(dict.fromkeys(name for name in names if name)))
 
 
-def _of_fasttext(line, number):
+def _of_fasttext(line: str, number: int) -> Row:
     words = line.split()
     labels = [word.removeprefix(PREFIX) for word in words if word.startswith(PREFIX)]
     text = " ".join(word for word in words if not word.startswith(PREFIX))
     return Row(number, text, list(dict.fromkeys(label for label in labels if label)))
 
 
-def _parquet(path, columns):
+def _parquet(path: str, columns: TextColumns) -> Iterator[Row]:
     pandas = optional_import("pandas", "reading Parquet")
     try:
         frame = pandas.read_parquet(path)

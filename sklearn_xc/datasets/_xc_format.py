@@ -2,14 +2,17 @@
 
 import os
 import secrets
+from collections.abc import Iterator
 from contextlib import suppress
 from os import fsdecode
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..utils._matrix import checked
 from ..utils._memory_limit import VARIABLE, memory_limit
+from ..utils._typing import LabelsLike, MatrixLike
 from ._headerless import HeaderlessReader
 from ._mapped_csr import open_folder, write_folder
 from ._xc_reader import XCReader, open_text
@@ -21,7 +24,13 @@ _ROWS_PER_WRITE = 4096
 _BYTES_A_BYTE = 16
 
 
-def load_xc(path, *, to=None, working_memory=64, header=True):
+def load_xc(
+    path: str | os.PathLike,
+    *,
+    to: str | os.PathLike | None = None,
+    working_memory: int = 64,
+    header: bool = True,
+) -> tuple[sp.csr_matrix, sp.csr_matrix]:
     """Load features and labels from a file in the XC text format.
 
     The first line is the header ``N D K``: the numbers of rows, features and labels. Every other
@@ -119,7 +128,9 @@ def load_xc(path, *, to=None, working_memory=64, header=True):
     return open_folder(fsdecode(to))
 
 
-def iter_xc(path, batch_size=1024):
+def iter_xc(
+    path: str | os.PathLike, batch_size: int = 1024
+) -> Iterator[tuple[sp.csr_matrix, sp.csr_matrix]]:
     """Iterate over features and labels of a file in the XC text format, some rows at a time.
 
     For `partial_fit`, or to count something over data that is larger than memory. Every pass reads
@@ -165,18 +176,20 @@ def iter_xc(path, batch_size=1024):
     return _batches(path, batch_size)
 
 
-def _check_size(name, value):
+def _check_size(name: str, value: Any) -> None:
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
         raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
 
 
-def _slices(X, Y, batch_size):
+def _slices(
+    X: sp.csr_matrix, Y: sp.csr_matrix, batch_size: int
+) -> Iterator[tuple[sp.csr_matrix, sp.csr_matrix]]:
     for start in range(0, X.shape[0], batch_size):
         rows = slice(start, start + batch_size)
         yield X[rows], Y[rows]
 
 
-def _batches(path, batch_size):
+def _batches(path: str, batch_size: int) -> Iterator[tuple[sp.csr_matrix, sp.csr_matrix]]:
     with XCReader(path) as reader:
         waiting, n_waiting = [], 0
         for piece in reader:
@@ -191,11 +204,14 @@ def _batches(path, batch_size):
             yield _stacked(waiting)
 
 
-def _stacked(pieces):
-    return tuple(sp.vstack(matrices, format="csr") for matrices in zip(*pieces, strict=True))
+def _stacked(
+    pieces: list[tuple[sp.csr_matrix, sp.csr_matrix]],
+) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+    X, Y = (sp.vstack(matrices, format="csr") for matrices in zip(*pieces, strict=True))
+    return X, Y
 
 
-def _joined(reader, path):
+def _joined(reader: XCReader, path: str) -> tuple[sp.csr_matrix, sp.csr_matrix]:
     """Return all rows of a reader; MemoryError once they take more than the limit at the start."""
     n_rows, limit = reader.shape[0], memory_limit()
     pieces, n_bytes = [], _POINTER_BYTES * n_rows
@@ -207,7 +223,7 @@ def _joined(reader, path):
     return _stacked(pieces)
 
 
-def _require_memory(n_bytes, limit, path):
+def _require_memory(n_bytes: int, limit: int | None, path: str) -> None:
     if limit is not None and n_bytes > limit:
         raise MemoryError(
             f"{path}: X and Y would take more than {n_bytes / 1e9:.3g} GB, the limit is "
@@ -216,7 +232,7 @@ def _require_memory(n_bytes, limit, path):
         )
 
 
-def dump_xc(path, X, Y):
+def dump_xc(path: str | os.PathLike, X: MatrixLike, Y: LabelsLike) -> None:
     """Write features and labels to a file in the XC text format.
 
     Every value is written with the fewest digits that identify it among the float32 numbers, so
@@ -274,7 +290,7 @@ def dump_xc(path, X, Y):
         raise
 
 
-def _write(path, X, Y):
+def _write(path: str, X: sp.csr_matrix, Y: sp.csr_matrix) -> None:
     with open_text(path, "wb") as stream:
         stream.write(f"{X.shape[0]} {X.shape[1]} {Y.shape[1]}\n".encode())
         for start in range(0, X.shape[0], _ROWS_PER_WRITE):
@@ -282,7 +298,7 @@ def _write(path, X, Y):
             stream.write(_rows_as_text(X[rows], Y[rows]).encode())
 
 
-def _features_to_write(X):
+def _features_to_write(X: MatrixLike) -> sp.csr_matrix:
     X = _own_csr(X, "X")
     with np.errstate(over="ignore"):
         X = X.astype(np.float32)
@@ -291,7 +307,7 @@ def _features_to_write(X):
     return X
 
 
-def _labels_to_write(Y):
+def _labels_to_write(Y: LabelsLike) -> sp.csr_matrix:
     Y = _own_csr(Y, "Y")
     odd = Y.data[(Y.data != 0) & (Y.data != 1)]
     if len(odd):
@@ -300,7 +316,7 @@ def _labels_to_write(Y):
     return Y
 
 
-def _own_csr(matrix, name):
+def _own_csr(matrix: MatrixLike, name: str) -> sp.csr_matrix:
     """Return a copy in CSR form, sorted and without duplicates: the caller's arrays stay as they
     are.
     """
@@ -312,7 +328,7 @@ def _own_csr(matrix, name):
     return matrix
 
 
-def _rows_as_text(X, Y):
+def _rows_as_text(X: sp.csr_matrix, Y: sp.csr_matrix) -> str:
     # The text of a float32 scalar is the shortest that identifies it.
     pairs = [
         f"{feature}:{str(value).removesuffix('.0')}"

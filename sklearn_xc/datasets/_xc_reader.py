@@ -5,7 +5,9 @@ import gzip
 import lzma
 import re
 import zlib
+from collections.abc import Callable, Iterator
 from fractions import Fraction
+from typing import IO, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,7 +15,7 @@ import scipy.sparse as sp
 from .._kernels.datasets._xc_format import Problem, parse_rows
 from ._single_label import INDICATOR_DTYPE
 
-_OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_OPENERS: dict[str, Callable[..., IO]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 PIECE_BYTES = 1 << 20
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # that some editors put before a text
 _BYTES_OF_AN_ENTRY = 64  # of text: the feature, a colon, the value, a blank
@@ -32,10 +34,10 @@ _EXPLANATIONS = {
 }
 
 
-def open_text(path, mode):
+def open_text(path: str, mode: str) -> IO:
     """Open a file whose ending may say that it is compressed."""
-    ending = next((ending for ending in _OPENERS if path.endswith(ending)), None)
-    return _OPENERS.get(ending, open)(path, mode)
+    opener = next((one for ending, one in _OPENERS.items() if path.endswith(ending)), open)
+    return opener(path, mode)
 
 
 class _Lines:
@@ -43,10 +45,10 @@ class _Lines:
 
     longest = 0  # until the header is known
 
-    def __init__(self, stream, path, piece_bytes):
+    def __init__(self, stream: IO[bytes], path: str, piece_bytes: int) -> None:
         self._stream, self._path, self._piece_bytes = stream, path, piece_bytes
 
-    def pieces(self):
+    def pieces(self) -> Iterator[bytes]:
         """Yield pieces of whole lines; the last line gets a newline if it has none."""
         unfinished, length = [], 0
         while chunk := _read(self._stream, self._path, self._piece_bytes):
@@ -66,7 +68,7 @@ class _Lines:
             yield last_line + b"\n"
 
 
-def _read(stream, path, n_bytes):
+def _read(stream: IO[bytes], path: str, n_bytes: int) -> bytes:
     try:
         return stream.read(n_bytes)
     except (EOFError, zlib.error, lzma.LZMAError) as error:
@@ -77,7 +79,7 @@ def _read(stream, path, n_bytes):
         raise ValueError(f"{path}: damaged compressed data ({error})") from error
 
 
-def _read_header(header, path):
+def _read_header(header: bytes, path: str) -> tuple[int, int, int]:
     fields = header.removeprefix(BYTE_ORDER_MARK).split()
     if not header:
         raise ValueError(f"{path}, line 1: expected the header 'N D K', found nothing")
@@ -97,7 +99,7 @@ def _read_header(header, path):
     return n_rows, n_features, n_classes
 
 
-def _shown(text):
+def _shown(text: bytes) -> str:
     """Return bytes of a file as they can stand in a message: on one line and of bearable length."""
     shown = repr(text[:60].decode("ascii", "backslashreplace")).replace("\\\\x", "\\x")
     return shown if len(text) <= 60 else f"{shown}..."
@@ -125,7 +127,13 @@ class XCReader:
         As `load_xc`.
     """
 
-    def __init__(self, path, piece_bytes=PIECE_BYTES, *, header=None):
+    def __init__(
+        self,
+        path: str,
+        piece_bytes: int = PIECE_BYTES,
+        *,
+        header: tuple[int, int, int] | None = None,
+    ) -> None:
         self._path = path
         self._stream = open_text(path, "rb")
         try:
@@ -143,13 +151,13 @@ class XCReader:
         lines.longest = _BYTES_OF_AN_ENTRY * (self.shape[1] + self.shape[2])
         self._n_read = 0
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: Any) -> None:
         self._stream.close()
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[tuple[sp.csr_matrix, sp.csr_matrix]]:
         """Yield (X, Y) of the next rows, as `load_xc` returns those of all; perhaps of none."""
         yield self._parse(self._rest)
         for text in self._texts:
@@ -161,7 +169,7 @@ class XCReader:
                 "(truncated?)",
             )
 
-    def _parse(self, text):
+    def _parse(self, text: bytes) -> tuple[sp.csr_matrix, sp.csr_matrix]:
         """Return the rows of whole lines."""
         n_rows, n_features, n_classes = self.shape
         n_lines, n_pairs = text.count(b"\n"), text.count(b":")
@@ -199,7 +207,9 @@ class XCReader:
         self._n_read += n_parsed
         return X, Y
 
-    def _features(self, parts, n_parsed):
+    def _features(
+        self, parts: tuple[np.ndarray, np.ndarray, np.ndarray], n_parsed: int
+    ) -> sp.csr_matrix:
         X = sp.csr_matrix(parts, shape=(n_parsed, self.shape[1]))
         n_values = X.nnz
         X.sum_duplicates()
@@ -210,19 +220,19 @@ class XCReader:
             )
         return X
 
-    def _exact_value(self, number, feature_ptr, entry):
+    def _exact_value(self, number: bytes, feature_ptr: np.ndarray, entry: np.integer) -> np.float32:
         value = _nearest_float32(number.decode())
         if np.isinf(value):
             row = self._n_read + np.searchsorted(feature_ptr, entry, side="right") - 1
             raise self._error(row, f"the value {_shown(number)} is too large for float32")
         return value
 
-    def _error(self, row, message):
+    def _error(self, row: int | np.integer, message: str) -> ValueError:
         """Return the error about a row; the header is line 1, so row 0 stands on line 2."""
         return ValueError(f"{self._path}, line {row + 2}: {message}")
 
 
-def _nearest_float32(number):
+def _nearest_float32(number: str) -> np.float32:
     """Round a decimal number to float32 once, where rounding to float64 first could go wrong."""
     value = float(number)
     with np.errstate(over="ignore", under="ignore"):

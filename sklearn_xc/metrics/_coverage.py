@@ -1,11 +1,20 @@
 """Accuracy of the rows that a model answers, by their share: what abstaining buys."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from ..utils._typing import LabelsLike
 from ._ranking import rank
 
 
-def coverage_curve(y_true, y_pred, y_score, *, classes=None, sample_weight=None):
+def coverage_curve(
+    y_true: LabelsLike,
+    y_pred: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    classes: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return accuracy of the surest answers, by the share of samples that they are.
 
     Samples are answered by falling score of their best label, those with equal scores at once.
@@ -75,7 +84,9 @@ def coverage_curve(y_true, y_pred, y_score, *, classes=None, sample_weight=None)
     return curve_of(score, hits, weight)
 
 
-def curve_of(score, hits, weight):
+def curve_of(
+    score: np.ndarray, hits: np.ndarray, weight: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Compute :func:`coverage_curve` of checked arrays of one dimension."""
     counted = weight > 0
     score, hits, weight = score[counted], hits[counted], weight[counted]

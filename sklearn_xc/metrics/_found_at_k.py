@@ -1,11 +1,22 @@
 """Metrics of the ranks of the true labels among the k best predictions."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ._ranking import rank
+from ..utils._typing import LabelsLike, MatrixLike
+from ._ranking import Ranking, rank
 
 
-def mrr_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
+def mrr_at_k(
+    y_true: LabelsLike,
+    y_pred: MatrixLike,
+    k: int = 5,
+    *,
+    classes: Any = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
     r"""Return the reciprocal rank of the first true label among the k best, averaged over the rows.
 
     .. math:: MRR@k = \frac{1}{n} \sum_i \max_{r \le k} \frac{[t_{ir} \in Y_i]}{r}
@@ -41,7 +52,14 @@ def mrr_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
     return reciprocal_rank(rank(y_true, y_pred, k, classes, sample_weight))
 
 
-def map_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
+def map_at_k(
+    y_true: LabelsLike,
+    y_pred: MatrixLike,
+    k: int = 5,
+    *,
+    classes: Any = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
     r"""Return the mean average precision of the k best predictions.
 
     .. math:: MAP@k = \frac{1}{n} \sum_i \frac{1}{\min(k, |Y_i|)}
@@ -79,7 +97,14 @@ def map_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
     return average_precision(rank(y_true, y_pred, k, classes, sample_weight))
 
 
-def f1_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
+def f1_at_k(
+    y_true: LabelsLike,
+    y_pred: MatrixLike,
+    k: int = 5,
+    *,
+    classes: Any = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
     r"""Return the F1 of the k best predictions of each row, averaged over the rows.
 
     .. math:: F1@k = \frac{1}{n} \sum_i \frac{2 |T_i^k \cap Y_i|}{k + |Y_i|}
@@ -111,19 +136,19 @@ def f1_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
     return f1(rank(y_true, y_pred, k, classes, sample_weight))
 
 
-def reciprocal_rank(ranking):
+def reciprocal_rank(ranking: Ranking) -> float:
     """Return MRR@k of a `Ranking`."""
     first = np.argmax(ranking.hits, axis=1)
     return ranking.mean(np.where(ranking.hits.any(axis=1), 1 / (first + 1), 0))
 
 
-def average_precision(ranking):
+def average_precision(ranking: Ranking) -> float:
     """Return MAP@k of a `Ranking`."""
     ranks = np.arange(1, ranking.hits.shape[1] + 1)
     gains = (ranking.hits * ranking.hits.cumsum(axis=1) / ranks).sum(axis=1)
     return ranking.mean(gains / np.clip(ranking.n_true, 1, ranking.k))
 
 
-def f1(ranking):
+def f1(ranking: Ranking) -> float:
     """Return F1@k of a `Ranking`."""
     return ranking.mean(2 * ranking.hits.sum(axis=1) / (ranking.k + ranking.n_true))

@@ -1,16 +1,19 @@
 """True labels as a list of labels for each row, or as a table with columns of its own."""
 
 from itertools import chain
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..utils._given_labels import is_missing
 
+Table: TypeAlias = dict[Any, int]  # label -> column
+
 NESTED = list, tuple, set, frozenset, np.ndarray
 
 
-def label_sets(y):
+def label_sets(y: Any) -> list[list] | None:
     """Return the labels of each row, where y holds a list of labels a row; None for any other y.
 
     A list of lists of 0 and 1, all of one length, is an indicator.
@@ -52,7 +55,7 @@ def label_sets(y):
         raise ValueError(f"y_true holds lists in lists of labels: {error}") from error
 
 
-def _is_indicator(rows):
+def _is_indicator(rows: list | tuple) -> bool:
     """Return whether lists in lists are numbers of an indicator."""
     if any(isinstance(row, (set, frozenset)) for row in rows):
         return False
@@ -63,13 +66,13 @@ def _is_indicator(rows):
     return all(isinstance(value, numbers) and 0 <= value <= 1 for value in values)
 
 
-def distinct_labels(sets):
+def distinct_labels(sets: list[list]) -> Table:
     """Return the table label -> number over all labels of the rows, in order of appearance."""
     seen = dict.fromkeys(chain.from_iterable(sets))
     return {label: number for number, label in enumerate(seen)}
 
 
-def truth_of_sets(sets, names):
+def truth_of_sets(sets: list[list], names: Table) -> sp.csr_array:
     """Return the labels of each row as CSR (n, K + 1).
 
     Parameters
@@ -94,7 +97,7 @@ def truth_of_sets(sets, names):
     return _sorted(columns, indptr, unknown + 1)
 
 
-def truth_of_columns(truth, places, n_columns: int):
+def truth_of_columns(truth: sp.csr_array, places: np.ndarray, n_columns: int) -> sp.csr_array:
     """Return an indicator with its columns at other places, as CSR (n, n_columns + 1).
 
     Parameters
@@ -106,7 +109,7 @@ def truth_of_columns(truth, places, n_columns: int):
     return _sorted(places[truth.indices], truth.indptr, n_columns + 1)
 
 
-def _sorted(columns, indptr, width):
+def _sorted(columns: np.ndarray, indptr: np.ndarray, width: int) -> sp.csr_array:
     """Return CSR with the columns of each row in order; one may be there several times."""
     row = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     order = np.lexsort((columns, row))

@@ -3,18 +3,27 @@
 import numbers
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..utils._given_labels import in_order_of
 from ..utils._propensity import A as DEFAULT_A
 from ..utils._propensity import B as DEFAULT_B
 from ..utils._propensity import propensities_of
+from ..utils._typing import LabelsLike
 from ._ranking import check_number_of_names, codes, column_names, true_labels
 
 # (A, B) of Jain et al. (2016), as the extreme classification repository uses them.
 _PRESETS = {"default": (DEFAULT_A, DEFAULT_B), "wikipedia": (0.5, 0.4), "amazon": (0.6, 2.6)}
 
 
-def propensities(y, preset="default", *, A=None, B=None, classes=None):
+def propensities(
+    y: LabelsLike,
+    preset: str = "default",
+    *,
+    A: float | None = None,
+    B: float | None = None,
+    classes: ArrayLike | None = None,
+) -> np.ndarray:
     r"""Return propensities of labels, estimated from how often they occur in the training part.
 
     .. math:: p_l = \frac{1}{1 + C e^{-A \log(N_l + B)}}, \quad C = (\log N - 1) (B + 1)^A
@@ -70,7 +79,7 @@ def propensities(y, preset="default", *, A=None, B=None, classes=None):
     return propensities_of(counts, n_rows, A, B)
 
 
-def _label_counts(y, classes):
+def _label_counts(y: LabelsLike, classes: ArrayLike | None) -> tuple[np.ndarray, int]:
     """Return rows that have each label, and the number of rows."""
     if classes is not None:
         y = in_order_of(y, np.asarray(classes))
@@ -88,7 +97,7 @@ def _label_counts(y, classes):
     return np.bincount(columns, minlength=len(names)), n_rows
 
 
-def check_propensities(propensities, n_classes=None):
+def check_propensities(propensities: ArrayLike, n_classes: int | None = None) -> np.ndarray:
     """Check propensities: float64 of shape (n_classes,), each in (0, 1]."""
     propensities = np.asarray(propensities, dtype=np.float64)
     if propensities.ndim != 1 or n_classes not in (None, len(propensities)):

@@ -7,14 +7,16 @@ of size (n, K) is built and no loop runs over rows.
 
 import numbers
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from ..utils._given_labels import label_names, plain_indicator
 from ..utils._matrix import checked_csr
-from ._label_sets import distinct_labels, label_sets, truth_of_columns, truth_of_sets
+from ..utils._typing import LabelsLike, Matrix, MatrixLike, SparseMatrix
+from ._label_sets import Table, distinct_labels, label_sets, truth_of_columns, truth_of_sets
 from ._top_columns import top_columns
 
 
@@ -47,17 +49,25 @@ class Ranking:
     named: bool
 
     @property
-    def n_true(self):
+    def n_true(self) -> np.ndarray:
         """Number of true labels of every row."""
         return np.diff(self.truth.indptr)
 
-    def mean(self, values, out_of=1):
+    def mean(self, values: ArrayLike, out_of: int = 1) -> float:
         """Return the weighted mean over the rows of values / out_of, which lie in [0, 1]."""
         # Where all values are the highest, rounding may lift the quotient above 1.
         return min(1.0, float(self.weight @ values / (self.weight.sum() * out_of)))
 
 
-def rank(y_true, y_pred, k, classes=None, sample_weight=None, *, from_predict_topk=False):
+def rank(
+    y_true: LabelsLike,
+    y_pred: Any,
+    k: int,
+    classes: Any = None,
+    sample_weight: ArrayLike | None = None,
+    *,
+    from_predict_topk: bool = False,
+) -> Ranking:
     """Compare the k best predictions of every row with its true labels.
 
     `from_predict_topk` says that y_pred holds labels whatever its dtype (class labels may be
@@ -66,7 +76,8 @@ def rank(y_true, y_pred, k, classes=None, sample_weight=None, *, from_predict_to
     k = check_k(k)
     if hasattr(y_pred, "tested"):  # of cross_val_topk: rows that were never tested do not count
         return _of_tested(y_true, y_pred, k, classes, sample_weight)
-    names = table_of(getattr(classes, "classes_", classes))
+    given = getattr(classes, "classes_", classes)
+    names = None if given is None else table_of(given)
     truth, own = _truth(y_true, names)
     names = own if names is None else names
     named = truth.ndim == 2 or names is not None
@@ -86,7 +97,9 @@ def rank(y_true, y_pred, k, classes=None, sample_weight=None, *, from_predict_to
     return Ranking(k, columns, _hits(truth, columns), truth, weight, named)
 
 
-def _of_tested(y_true, predicted, k, classes, sample_weight):
+def _of_tested(
+    y_true: LabelsLike, predicted: Any, k: int, classes: Any, sample_weight: ArrayLike | None
+) -> Ranking:
     """Rank the rows that `cross_val_topk` has tested."""
     if classes is not None and not np.array_equal(
         np.asarray(getattr(classes, "classes_", classes)), predicted.classes
@@ -116,10 +129,13 @@ class Sets(NamedTuple):
 
     rows: list
 
-    ndim = 1
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions, as of an array of class labels."""
+        return 1
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int]:
         return (len(self.rows),)
 
 
@@ -133,14 +149,21 @@ class Placed(NamedTuple):
 
     matrix: sp.csr_array
 
-    ndim = 2
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions, as of an indicator."""
+        return 2
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, int]:
         return self.matrix.shape[0], self.matrix.shape[1] - 1
 
 
-def _truth(y_true, names):
+# Class labels in an array, `Sets`, an indicator in CSR, or `Placed`; `ndim` tells which.
+Truth: TypeAlias = Any
+
+
+def _truth(y_true: LabelsLike, names: Table | None) -> tuple[Truth, Table | None]:
     """Return true labels, 1-D, `Sets`, an indicator or `Placed`, and the names that a table has
     itself.
 
@@ -165,7 +188,7 @@ def _truth(y_true, names):
     return Placed(truth_of_columns(truth, places, len(names))), own
 
 
-def _hits(truth, columns):
+def _hits(truth: sp.csr_array, columns: np.ndarray) -> np.ndarray:
     """Return whether each entry of columns is a true label, by bisection in the sorted (row,
     column).
     """
@@ -181,7 +204,7 @@ def _hits(truth, columns):
 # Forms of labels and predictions
 
 
-def true_labels(y, name, grades=False):
+def true_labels(y: LabelsLike, name: str, grades: bool = False) -> np.ndarray | sp.csr_array:
     """Return labels as a canonical CSR indicator (2-D input), or as a 1-D array of class labels.
 
     With `grades` values of an indicator between 0 and 1 are grades, and their labels true.
@@ -216,7 +239,7 @@ def true_labels(y, name, grades=False):
     return y
 
 
-def canonical_csr(matrix, name):
+def canonical_csr(matrix: SparseMatrix, name: str) -> sp.csr_array:
     """Return CSR with sorted indices and duplicates summed; the caller's matrix is left as it
     is.
     """
@@ -229,14 +252,14 @@ def canonical_csr(matrix, name):
     return matrix
 
 
-def codes(labels, table):
+def codes(labels: np.ndarray, table: Table) -> np.ndarray:
     """Return numbers of labels in the dict `table`, -1 for a label that is not there, int64."""
     # A dict keeps 1 apart from "1", which a comparison of NumPy arrays of mixed kinds may not.
     numbers = map(table.get, labels.ravel().tolist(), [-1] * labels.size)
     return np.fromiter(numbers, np.int64, labels.size).reshape(labels.shape)
 
 
-def distinct(*label_arrays):
+def distinct(*label_arrays: np.ndarray) -> Table:
     """Return the table label -> number over all labels that occur, in order of appearance."""
     seen = {}
     for labels in label_arrays:
@@ -244,36 +267,36 @@ def distinct(*label_arrays):
     return {label: number for number, label in enumerate(seen)}
 
 
-def one_per_row(columns, n_columns):
+def one_per_row(columns: np.ndarray, n_columns: int) -> sp.csr_array:
     """Return the CSR indicator of rows that have one label each."""
     n = len(columns)
     parts = (np.ones(n, dtype=np.int8), columns, np.arange(n + 1))
     return sp.csr_array(parts, shape=(n, n_columns))
 
 
-def column_names(y_true, classes):
+def column_names(y_true: LabelsLike, classes: ArrayLike | None) -> Table | None:
     """Return the table label -> column from `classes`, else from the columns of a DataFrame, else
     None.
     """
     if classes is None:
         classes = label_names(y_true)
-    return table_of(classes)
+    return None if classes is None else table_of(classes)
 
 
-def table_of(classes):
-    """Return the table label -> column of the names of columns; None for None."""
-    if classes is None:
-        return None
-    classes = _as_array(classes, "classes")
-    if classes.ndim != 1 or len(classes) == 0:
-        raise ValueError(f"classes must be 1-D and not empty, got shape {classes.shape}")
-    names = {name: column for column, name in enumerate(classes.tolist())}
-    if len(names) != len(classes):
-        raise ValueError(f"classes must be distinct, got {len(classes)} with {len(names)} distinct")
+def table_of(classes: ArrayLike) -> Table:
+    """Return the table label -> column of the names of columns."""
+    given = _as_array(classes, "classes")
+    if given.ndim != 1 or len(given) == 0:
+        raise ValueError(f"classes must be 1-D and not empty, got shape {given.shape}")
+    names = {name: column for column, name in enumerate(given.tolist())}
+    if len(names) != len(given):
+        raise ValueError(f"classes must be distinct, got {len(given)} with {len(names)} distinct")
     return names
 
 
-def _columns_of_labels(truth, labels, names):
+def _columns_of_labels(
+    truth: Truth, labels: np.ndarray, names: Table | None
+) -> tuple[sp.csr_array, np.ndarray]:
     """Return the true labels as (n, K + 1) CSR and the predicted labels as columns, on one
     numbering.
     """
@@ -283,8 +306,8 @@ def _columns_of_labels(truth, labels, names):
             if isinstance(truth, Sets)
             else distinct(truth, labels)
         )
-    n_columns = truth.shape[1] if truth.ndim == 2 else len(names)
     truth = _with_all_columns(truth, names, "y_true")
+    n_columns = truth.shape[1] - 1
     if names is not None:
         columns = codes(labels, names)
         allowed = "one of the classes"
@@ -303,7 +326,7 @@ def _columns_of_labels(truth, labels, names):
     return truth, columns
 
 
-def _match_score_columns(truth, names, n_columns):
+def _match_score_columns(truth: Truth, names: Table | None, n_columns: int) -> sp.csr_array:
     """Return the true labels as (n, K + 1) CSR, with the columns of the scores."""
     check_number_of_names(names, n_columns, "y_pred")
     if truth.ndim == 1:
@@ -322,24 +345,26 @@ def _match_score_columns(truth, names, n_columns):
     return _with_all_columns(truth, names, "y_true")
 
 
-def _with_all_columns(truth, names, of):
+def _with_all_columns(truth: Truth, names: Table | None, of: str) -> sp.csr_array:
     """Return true labels of any form as (n, K + 1) CSR; those without a name in column K."""
-    if isinstance(truth, Sets):
-        return truth_of_sets(truth.rows, names)
-    if truth.ndim == 1:
-        return _encode_truth(truth, names)
     if isinstance(truth, Placed):
         return truth.matrix
-    check_number_of_names(names, truth.shape[1], of)
-    return _with_column_for_unknown(truth)
+    if truth.ndim == 2:
+        check_number_of_names(names, truth.shape[1], of)
+        return _with_column_for_unknown(truth)
+    # Callers have refused class labels without a table, or made one of the labels.
+    table = cast(Table, names)
+    return (
+        truth_of_sets(truth.rows, table) if isinstance(truth, Sets) else _encode_truth(truth, table)
+    )
 
 
-def truth_in_columns(y_true, table):
+def truth_in_columns(y_true: LabelsLike, table: Table) -> sp.csr_array:
     """Return true labels of any form as (n, K + 1) CSR by a table of the K columns."""
     return _with_all_columns(_truth(y_true, table)[0], table, "y_true")
 
 
-def _encode_truth(labels, names):
+def _encode_truth(labels: np.ndarray, names: Table) -> sp.csr_array:
     """Return class labels as (n, K + 1) CSR; a label without a name, never predicted, in column
     K.
     """
@@ -347,12 +372,12 @@ def _encode_truth(labels, names):
     return one_per_row(np.where(columns < 0, len(names), columns), len(names) + 1)
 
 
-def _with_column_for_unknown(truth):
+def _with_column_for_unknown(truth: sp.csr_array) -> sp.csr_array:
     n, n_columns = truth.shape
     return sp.csr_array((truth.data, truth.indices, truth.indptr), shape=(n, n_columns + 1))
 
 
-def _prediction(y_pred, n, labels_of_any_dtype):
+def _prediction(y_pred: MatrixLike, n: int, labels_of_any_dtype: bool) -> tuple[Matrix | None, Any]:
     """Return y_pred as (scores, None) or (None, labels), both 2-D with n rows."""
     is_sparse = sp.issparse(y_pred)
     y_pred = canonical_csr(y_pred, "y_pred") if is_sparse else _as_array(y_pred, "y_pred")
@@ -380,14 +405,14 @@ def _prediction(y_pred, n, labels_of_any_dtype):
 # Checks
 
 
-def check_k(k):
+def check_k(k: Any) -> int:
     """Check k, an int of at least 1."""
     if isinstance(k, bool | np.bool_) or not isinstance(k, numbers.Integral) or k < 1:
         raise ValueError(f"k must be an integer of at least 1, got {k!r}")
     return int(k)
 
 
-def check_sample_weight(sample_weight, n):
+def check_sample_weight(sample_weight: ArrayLike | None, n: int) -> np.ndarray:
     """Check weights: float64 of shape (n,); ones for None."""
     if sample_weight is None:
         return np.ones(n)
@@ -399,7 +424,7 @@ def check_sample_weight(sample_weight, n):
     return weight
 
 
-def check_number_of_names(names, n_columns, of):
+def check_number_of_names(names: Table | None, n_columns: int, of: str) -> None:
     """Refuse a table of names that does not fit the columns."""
     if names is not None and len(names) != n_columns:
         raise ValueError(
@@ -407,7 +432,7 @@ def check_number_of_names(names, n_columns, of):
         )
 
 
-def _check_no_repeats(columns, labels):
+def _check_no_repeats(columns: np.ndarray, labels: np.ndarray) -> None:
     """Refuse a label predicted twice in a row: it would be counted twice."""
     ordered = np.sort(columns, axis=1)
     repeated = ordered[:, 1:] == ordered[:, :-1]
@@ -420,7 +445,7 @@ def _check_no_repeats(columns, labels):
         )
 
 
-def _as_array(values, name):
+def _as_array(values: ArrayLike, name: str) -> np.ndarray:
     try:
         return np.asarray(values)
     except ValueError as error:
@@ -430,7 +455,7 @@ def _as_array(values, name):
         ) from error
 
 
-def _check_label_vector(y, name):
+def _check_label_vector(y: np.ndarray, name: str) -> np.ndarray:
     """Refuse 1-D arrays of lists, and labels that are missing."""
     if y.dtype.kind == "O":
         types = set(map(type, y.tolist()))

@@ -4,21 +4,23 @@ import numbers
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
+from ..utils._typing import LabelsLike, Matrix, MatrixLike
 from ._ranking import canonical_csr, check_k, rank
 
 
 def reliability_curve(
-    y_true,
-    y_pred,
-    y_prob=None,
-    k=5,
+    y_true: LabelsLike,
+    y_pred: MatrixLike,
+    y_prob: ArrayLike | None = None,
+    k: int = 5,
     *,
-    n_bins=10,
-    strategy="uniform",
-    classes=None,
-    sample_weight=None,
-):
+    n_bins: int = 10,
+    strategy: str = "uniform",
+    classes: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the frequency of true labels among the k best predictions, by predicted probability.
 
     The k best predictions of all samples are pooled and put into bins by their probability. Where
@@ -87,16 +89,16 @@ def reliability_curve(
 
 
 def expected_calibration_error(
-    y_true,
-    y_pred,
-    y_prob=None,
-    k=5,
+    y_true: LabelsLike,
+    y_pred: MatrixLike,
+    y_prob: ArrayLike | None = None,
+    k: int = 5,
     *,
-    n_bins=15,
-    strategy="uniform",
-    classes=None,
-    sample_weight=None,
-):
+    n_bins: int = 15,
+    strategy: str = "uniform",
+    classes: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
     r"""Return the mean distance of probabilities from frequencies, over the k best predictions of
     every sample.
 
@@ -157,7 +159,14 @@ def expected_calibration_error(
     return float(np.abs(true - predicted).sum() / weight.sum())
 
 
-def _pairs(y_true, y_pred, y_prob, k, classes, sample_weight):
+def _pairs(
+    y_true: LabelsLike,
+    y_pred: MatrixLike,
+    y_prob: ArrayLike | None,
+    k: int,
+    classes: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return hit, probability and weight of each of the k best predictions of all rows, 1-D."""
     if y_prob is None:
         matrix = canonical_csr(y_pred, "y_pred") if sp.issparse(y_pred) else np.asarray(y_pred)
@@ -189,7 +198,7 @@ def _pairs(y_true, y_pred, y_prob, k, classes, sample_weight):
     return ranking.hits[kept], probability, weight[kept]
 
 
-def _at(matrix, columns):
+def _at(matrix: Matrix, columns: np.ndarray) -> np.ndarray:
     """Return entries (i, columns[i, r]) of a matrix, 0 where the column is -1."""
     places = columns.clip(0)
     if not sp.issparse(matrix):
@@ -201,7 +210,9 @@ def _at(matrix, columns):
     return np.where(columns >= 0, values[found], 0)
 
 
-def _bins(hits, probability, weight, n_bins, strategy):
+def _bins(
+    hits: np.ndarray, probability: np.ndarray, weight: np.ndarray, n_bins: int, strategy: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return sums of hits, probabilities and weights in the bins that hold any."""
     if isinstance(n_bins, bool) or not isinstance(n_bins, numbers.Integral) or n_bins < 1:
         raise ValueError(f"n_bins must be an integer of at least 1, got {n_bins!r}")

@@ -4,12 +4,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..topk._dense_topk import best_columns
+from ..utils._typing import Matrix
 
 # Entries of a score matrix handled at a time by `top_columns`: 8 MB in float64.
 _BLOCK_ENTRIES = 1 << 20
 
 
-def top_columns(scores, k: int):
+def top_columns(scores: Matrix, k: int) -> np.ndarray:
     """Return columns of the k highest scores of every row, best first, ties to the smaller column.
 
     Parameters
