@@ -43,26 +43,18 @@ def run_on_cluster(
 ) -> Iterator[tuple[int, Any]]:
     """Yield ``call(function, number, block, *shared)`` of each block as soon as one is done.
 
-    joblib would keep two tasks a worker in flight, put several into one, and look for results every
-    ten milliseconds; where a block takes fifty, workers wait.
-
-    Parameters
-    ----------
-    client : distributed.Client
-    call, function : callable
-        At module level.
-    blocks : sequence
-    shared : tuple
-        Passed on to every call; sent to each worker once. A worker that takes the place of a dead
-        one gets them from another.
+    `call` and `function` are at module level; `shared` is sent to each worker once.
 
     Raises
     ------
     RuntimeError
         If a worker has no sklearn_xc, or another version of it, or if workers die again and again.
     """
+    # Not by joblib, which would keep two tasks a worker in flight, put several into one, and look
+    # for results every ten milliseconds; where a block takes fifty, workers wait.
     require_same_version(client)
     left = dict(enumerate(blocks))
+    # The first round is all, unless data are lost with workers; blocks that are done stay done.
     for _ in range(ROUNDS):
         for number, result in _round(client, call, function, left, shared):
             del left[number]
@@ -82,21 +74,21 @@ def _round(
     blocks: dict[int, Any],
     shared: tuple,
 ) -> Iterator[tuple[int, Any]]:
-    """Yield the results of all blocks, or until the data are lost with the workers that had them.
-
-    A block whose worker dies is given to another by the scheduler.
-    """
+    """Yield the results of all blocks, unless the data are lost with the workers that had them."""
     from distributed import as_completed
 
     data = _sent(client, shared)
     if data is None:
         return
+    # All at once, in their order: the scheduler gives a block whose worker dies to another one. Not
+    # `pure`, for which all arguments would be hashed, and equal ones make one task.
     futures = [
         client.submit(_run, call, function, number, block, data, priority=-number, pure=False)
         for number, block in blocks.items()
     ]
     try:
         for future, result in as_completed(futures, with_results=True):
+            # the scheduler cancels tasks whose data no worker has any more
             if future.cancelled():
                 return
             yield result
@@ -106,13 +98,12 @@ def _round(
 
 
 def _sent(client: "Client", shared: tuple) -> "Future | None":
-    """Return the future of data that all workers have; None if they cannot be sent to all of these.
-
-    Where a worker dies or joins meanwhile, the call of `scatter` may fail, or never return.
-    """
+    """Return the future of data that all workers have; None if one of these cannot get them."""
     client.wait_for_workers(1, timeout=WAIT_FOR_WORKERS)
     workers, n_bytes = _workers(client), sum(getattr(value, "nbytes", 0) for value in shared)
     end = time.monotonic() + PATIENCE + n_bytes * len(workers) / SLOW_NETWORK
+    # Where a worker dies or joins meanwhile, `scatter` may fail, or never return: so it runs in the
+    # client's event loop, and this thread looks at the workers and the clock.
     sending = asyncio.run_coroutine_threadsafe(
         client.scatter([shared], broadcast=True, hash=False, asynchronous=True),
         client.loop.asyncio_loop,
@@ -129,6 +120,7 @@ def _sent(client: "Client", shared: tuple) -> "Future | None":
 
 
 def _workers(client: "Client") -> set[str]:
+    """Return the addresses of the workers."""
     return set(client.scheduler_info(n_workers=-1)["workers"])
 
 

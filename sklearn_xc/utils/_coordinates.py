@@ -22,7 +22,7 @@ UNEVEN = 30.0
     scale=either(is_positive, is_array(np.float64, least=np.finfo(np.float64).smallest_subnormal)),
 )
 class Coordinates:
-    """A change of coordinates that leaves sparse rows sparse.
+    """Change of coordinates that leaves sparse rows sparse.
 
     Attributes
     ----------
@@ -35,12 +35,14 @@ class Coordinates:
         self.mean, self.scale = mean, scale
 
     def _check_record(self) -> None:
+        """Refuse a mean and a scale of different lengths, which a file may hold."""
         shapes = {np.shape(part) for part in (self.mean, self.scale) if part is not None}
         if len(shapes - {()}) > 1:
             raise ValueError("mean and scale of Coordinates contradict one another")
 
     @property
     def changes_nothing(self) -> bool:
+        """Whether the coordinates are those of the samples, so that nothing need be copied."""
         return self.mean is None and np.ndim(self.scale) == 0 and self.scale == 1
 
     def sizes(self) -> set[int]:
@@ -49,15 +51,11 @@ class Coordinates:
         return {part.size for part in parts if part.ndim}
 
     def weights_outside(self, V: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return W and b for samples as they are, from V and a for those inside.
-
-        Parameters
-        ----------
-        V : ndarray of float32 (n_classes, n_features)
-        a : ndarray of float32 (n_classes,)
-        """
+        """Return W and b for samples as they are, from V and a for scaled ones."""
         if self.changes_nothing:
             return V, a
+        # <v, (x - m) / s> + a = <w, x> + b with w = v / s and b = a - <w, m>. b is of the
+        # rounded w: a sample at the mean scores a, however w was rounded.
         W = (V / self.scale).astype(np.float32)
         return W, a if self.mean is None else (a - _products(W, self.mean)).astype(np.float32)
 
@@ -70,4 +68,5 @@ class Coordinates:
 
 
 def _products(W: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    return W @ mean  # in float64: mean is
+    """Return <w, mean> of each class in float64, which mean has."""
+    return W @ mean

@@ -7,17 +7,10 @@ Result = TypeVar("Result")
 
 
 def to_the_end(action: Callable[[], Result]) -> Result:
-    """Call an action again until Ctrl-C does not end it; raise the first Ctrl-C then.
+    """Return the result of an action, called again until Ctrl-C does not end it; raise the first
+    Ctrl-C then.
 
-    Parameters
-    ----------
-    action : callable
-        May be called again after it was broken off anywhere.
-
-    Returns
-    -------
-    found : object
-        What the action returns.
+    The action may be broken off anywhere and called again.
     """
     interrupted = None
     while True:

@@ -25,7 +25,8 @@ class Named(NamedTuple):
     places: np.ndarray
 
 
-LABELS_AT_ONCE = 2**24  # bytes of labels, as wide as the classes, that are looked up at once
+# Bytes of labels, as wide as the classes, that are looked up at once.
+LABELS_AT_ONCE = 2**24
 LONGEST_SHOWN = 80  # letters of a label in a message
 
 
@@ -36,30 +37,19 @@ def named_labels(
     name: str = "labels",
     missing: Literal["refused", "left out"] = "refused",
 ) -> Named:
-    """Read labels that a user names.
+    """Return labels that a user names, as places in `classes`.
 
-    Memory follows the labels and the classes, however long a single label is.
-
-    Parameters
-    ----------
-    labels : a label; a sequence of labels; one sequence of labels a row; or a sparse indicator
-    classes : ndarray of shape (n_classes,)
-    name : str
-        What the errors call them.
-    missing : {"refused", "left out"}, default="refused"
-        What becomes of labels that are not in `classes`; numbers among texts are always refused.
-
-    Raises
-    ------
-    ValueError
-        If a label is not in `classes` and this is refused, or a label is named twice for a row, or
-        the lists are not one a row.
+    `labels` is a label, a sequence of labels, one sequence of labels a row, or a sparse indicator;
+    errors call it `name`. `missing` says what becomes of labels that are not in `classes`; numbers
+    among texts are always refused. Memory follows the labels and the classes, however long a single
+    label is.
     """
     if sparse.issparse(labels):
         return _of_indicator(checked_csr(labels, name), (n_rows, len(classes)), name)
     labels = _as_list(labels, name)
     if not isinstance(labels, list):
         labels = [labels]
+    # a tuple is a list by now: no label of ours is one, so that lists in a list are rows
     nested = [isinstance(row, list) for row in labels]
     if not any(nested):
         return _found(labels, classes, None, name, missing)
@@ -88,11 +78,13 @@ def _found(
     labels: list, classes: np.ndarray, starts: np.ndarray | None, name: str, missing: str
 ) -> Named:
     """Return places of a flat list of labels; `starts` says where the labels of each row begin."""
+    # A table takes a pass over all classes, for which the request of one sample would wait.
     places = _by_bisection(labels, classes)
     if places is None:
         places = _by_table(labels, classes, starts, name, missing)
     if missing == "left out" and len(places) and places.min() < 0:
         kept = places >= 0
+        # row r begins after as many kept labels as stand before its first one
         if starts is not None:
             starts = np.append(0, np.cumsum(kept))[starts]
         labels = [label for label, is_kept in zip(labels, kept, strict=True) if is_kept]
@@ -105,6 +97,7 @@ def _require_each_once(
     places: np.ndarray, labels: list, classes: np.ndarray, starts: np.ndarray | None, name: str
 ) -> None:
     """Refuse a label that is named twice for a row."""
+    # one number for each pair of row and class: equal ones are neighbours once they are sorted
     keys = places + len(classes) * _row_of(starts, len(places))
     order = np.argsort(keys, kind="stable")
     again = np.flatnonzero(np.diff(keys[order]) == 0)
@@ -120,8 +113,6 @@ def _require_each_once(
 def _by_bisection(labels: list, classes: np.ndarray) -> np.ndarray | None:
     """Return places in sorted classes, at a cost that grows with the labels only; None if one is
     missing.
-
-    Every place is looked at again, so that classes in another order lead to None at worst.
     """
     if not labels or not len(classes):
         return np.empty(0, dtype=np.int64) if not labels else None
@@ -130,6 +121,7 @@ def _by_bisection(labels: list, classes: np.ndarray) -> np.ndarray | None:
     if classes.dtype.kind == "U":
         return _by_bisection_of_texts(labels, classes)
     try:
+        # by assignment: np.array(labels) would make texts of numbers among texts
         wanted = np.empty(len(labels), dtype=object)
         wanted[:] = labels
         wanted = wanted if classes.dtype.kind == "O" else np.asarray(labels)
@@ -154,7 +146,10 @@ def _by_bisection_of_texts(labels: list[str], classes: np.ndarray) -> np.ndarray
 
 
 def _bisected(wanted: np.ndarray, classes: np.ndarray) -> np.ndarray | None:
+    """Return places of labels in sorted classes, None if one is not found."""
     places = np.minimum(np.searchsorted(classes, wanted), len(classes) - 1)
+    # Each place is compared with its label, so that classes in another order lead to None at worst.
+    # The comparison of labels of another kind may be a single False.
     found = np.asarray(classes[places] == wanted)
     return places if found.shape == places.shape and found.all() else None
 
@@ -162,6 +157,7 @@ def _bisected(wanted: np.ndarray, classes: np.ndarray) -> np.ndarray | None:
 def _by_table(
     labels: list, classes: np.ndarray, starts: np.ndarray | None, name: str, missing: str
 ) -> np.ndarray:
+    """Return places of labels by a table of all classes, -1 or an error for one that is missing."""
     table = {label: place for place, label in enumerate(classes.tolist())}
     places = np.empty(len(labels), dtype=np.int64)
     for i, label in enumerate(labels):
@@ -170,6 +166,7 @@ def _by_table(
         except TypeError:  # not hashable, hence no label
             place = None
         if place is None and (missing == "refused" or not _could_be(label, classes)):
+            # whoever gives 0 and 1 may mean an indicator, which as an array are labels
             hint = "; an indicator has to be a sparse matrix" if label in (0, 1) else ""
             raise ValueError(
                 f"{name} names {_shown(label)}{_where(starts, i)}, which is not in classes_{hint}"
@@ -192,6 +189,7 @@ def _shown(label: Any) -> str:
 
 
 def _row_of(starts: np.ndarray | None, n: int) -> np.ndarray | int:
+    """Return the row of each of n labels; 0 for all where they are for every row."""
     return 0 if starts is None else np.repeat(np.arange(len(starts) - 1), np.diff(starts))
 
 
@@ -201,6 +199,7 @@ def _where(starts: np.ndarray | None, i: int) -> str:
 
 
 def _of_indicator(labels: sparse.csr_array, shape: tuple[int, int], name: str) -> Named:
+    """Return the labels of each row of an indicator; stored zeros are none."""
     if labels.shape != shape:
         raise ValueError(
             f"{name} is sparse, hence an indicator, and must have the shape {shape}; got "
@@ -212,13 +211,7 @@ def _of_indicator(labels: sparse.csr_array, shape: tuple[int, int], name: str) -
 
 
 def check_names(names: np.ndarray, n_classes: int, argument: str = "names") -> None:
-    """Refuse names that are not one for each label, or name two alike.
-
-    Parameters
-    ----------
-    argument : str
-        What the error calls them.
-    """
+    """Refuse names that are not one for each label, or name two alike; errors say `argument`."""
     if names.shape != (n_classes,):
         raise ValueError(
             f"{argument} must be 1-D with a name for each of the {n_classes} labels, got shape "

@@ -20,25 +20,9 @@ HOW_TO_GET = {
 
 
 def optional_import(name: str, feature: str) -> ModuleType:
-    """Import a package that one feature needs.
+    """Import a package of `HOW_TO_GET`, or a module of one, that one feature needs.
 
-    Parameters
-    ----------
-    name : {"dask", "hnswlib", "matplotlib", "onnx", "pandas", "starlette",
-        "uvicorn"}, or a module of it
-        Module to import.
-    feature : str
-        What needs it, as the start of the message ``"<feature> needs <package>, ..."``.
-
-    Returns
-    -------
-    module
-        The imported module.
-
-    Raises
-    ------
-    ImportError
-        If it cannot be imported, with the reason and how to get it.
+    ImportError says ``"<feature> needs <package>, ..."``, with the reason and how to get it.
     """
     try:
         return import_module(name)

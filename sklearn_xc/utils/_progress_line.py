@@ -17,13 +17,14 @@ def say(text: str) -> None:
 
 
 class Bar(logging.Handler):
-    """A line of the terminal that follows the messages of a fit."""
+    """Line of the terminal that follows the messages of a fit."""
 
     def __init__(self, what: str) -> None:
         super().__init__(logging.INFO)
         self._what = what
 
     def emit(self, record: logging.LogRecord) -> None:
+        """Draw the bar again, if a message says how many steps are done."""
         if found := STEP.search(record.getMessage()):
             bar = "#" * (24 * int(found[1]) // max(int(found[2]), 1))
             text = f"\r{self._what} [{bar:24}] {found[3]}\x1b[K"
@@ -39,7 +40,8 @@ def told(what: str) -> Iterator[None]:
         logger.addHandler(bar)
         logger.setLevel(logging.INFO)
     try:
-        with redirect_stdout(StringIO()):  # where lines of `verbose` are printed too
+        # lines of `verbose` are printed as well as logged
+        with redirect_stdout(StringIO()):
             yield
     finally:
         logger.removeHandler(bar)

@@ -20,14 +20,10 @@ ESTIMATORS: dict[str, type] = {}  # see `savable`
 def record(**fields: Test) -> Callable[[Class], Class]:
     """Declare, as a class decorator, that objects of the class can be saved by their ``vars``.
 
-    The names of its attributes are part of the file format from then on. If the class has a method
+    `fields` has a test of a loaded value for each attribute that an object has. The names of
+    attributes are part of the file format from then on. If the class has a method
     ``_check_record``, it is called after loading, once each attribute is of its kind, and raises
     ValueError where they do not fit together.
-
-    Parameters
-    ----------
-    **fields : callable
-        Attribute -> test of a value that was loaded; all that an object of the class has.
     """
 
     def register(cls: Class) -> Class:
@@ -54,12 +50,6 @@ def state_record(**fields: Test) -> Callable[[Class], Class]:
 def made_record(cls: type, values: dict[str, Any]) -> Any:
     """Return an object of a record's class with these attributes, all of which have been checked.
 
-    Parameters
-    ----------
-    cls : class
-    values : dict
-        Name -> value, as loaded.
-
     Raises
     ------
     ValueError
@@ -69,6 +59,7 @@ def made_record(cls: type, values: dict[str, Any]) -> Any:
     if values.keys() != tests.keys():
         names = sorted(map(str, values.keys() ^ tests.keys()))
         raise ValueError(f"a {cls.__name__} lacks {names}, or has them and should not")
+    # without `__init__`, which would compute attributes from arguments that no file holds
     found = cls.__new__(cls)
     vars(found).update(values)
     check_record(found)
@@ -76,10 +67,8 @@ def made_record(cls: type, values: dict[str, Any]) -> Any:
 
 
 def check_record(found: Any) -> None:
-    """Raise ValueError if attributes of an object of a record's class are not what they must be.
-
-    What is saved passes the same tests as what is loaded.
-    """
+    """Raise ValueError if attributes of an object of a record's class are not what they must be."""
+    # Called when an object is saved as well: no file is written that could not be read.
     cls = type(found)
     for name, test in cls._fields_of_record.items():
         value = vars(found).get(name)
@@ -138,6 +127,7 @@ def require(fulfilled: bool, what: str, value: Any) -> None:
 
 
 def _described(value: Any) -> str:
+    """Return a value in the words of a message."""
     if isinstance(value, np.ndarray):
         return f"an array of {value.dtype} of shape {value.shape}"
     return f"a {type(value).__name__}, {value!r:.60}"
@@ -153,15 +143,18 @@ def is_number(value: Any) -> bool:
 
 
 def is_positive(value: Any) -> bool:
+    """Say whether a value is a finite number above 0."""
     return is_number(value) and value > 0
 
 
 def is_not_negative(value: Any) -> bool:
+    """Say whether a value is a finite number from 0 on."""
     return is_number(value) and value >= 0
 
 
 def is_count(value: Any) -> bool:
     """Say whether a value is a whole number from 0 on, as can be counted."""
+    # below 2**53, up to which float64 holds every integer
     kinds = int, np.integer
     return isinstance(value, kinds) and not isinstance(value, bool) and bool(0 <= value < 2**53)
 
@@ -172,10 +165,12 @@ def is_int32(value: Any) -> bool:
 
 
 def is_truth(value: Any) -> bool:
+    """Say whether a value is True or False, of Python or NumPy."""
     return isinstance(value, (bool, np.bool_))
 
 
 def is_text(value: Any) -> bool:
+    """Say whether a value is a text."""
     return isinstance(value, str)
 
 
@@ -188,22 +183,14 @@ def is_labels(value: Any) -> bool:
 
 
 def is_sparse(value: Any) -> bool:
+    """Say whether a value is a sparse matrix or array."""
     return sparse.issparse(value)
 
 
 def is_array(
     dtype: DTypeLike, ndim: int = 1, finite: bool = True, least: float | None = None
 ) -> Test:
-    """Return a test for arrays of one dtype.
-
-    Parameters
-    ----------
-    dtype : dtype-like
-    finite : bool, default=True
-        Whether every number must be.
-    least : number, default=None
-        Below which none may be.
-    """
+    """Return a test for arrays of one dtype, with all numbers finite and none below `least`."""
 
     def test(value: Any) -> bool:
         return (
@@ -217,6 +204,7 @@ def is_array(
 
 
 def _is_within(value: np.ndarray, finite: bool, least: float | None) -> bool:
+    """Return whether numbers are finite, if they must be, and none is below the least."""
     if finite and not np.isfinite(value).all():
         return False
     return least is None or not value.size or value.min() >= least
@@ -224,16 +212,19 @@ def _is_within(value: np.ndarray, finite: bool, least: float | None) -> bool:
 
 def _is_mapped(array: Any) -> bool:
     """Return whether the numbers are in a mapped file: looking at them would read it."""
+    # views of views, down to what owns the memory
     while isinstance(array, np.ndarray):
         array = array.base
     return isinstance(array.obj if isinstance(array, memoryview) else array, mmap)
 
 
 def is_one_of(*values: Any) -> Test:
+    """Return a test for some values: texts that are equal, and others that are the same object."""
     return lambda value: any(value is one or (is_text(one) and value == one) for one in values)
 
 
 def is_a(*classes: type) -> Test:
+    """Return a test for objects of some classes."""
     return lambda value: isinstance(value, classes)
 
 

@@ -16,17 +16,10 @@ ZEROS_AT_ONCE = 1 << 22
 
 
 class Scratch:
-    """Where a fit has its large arrays; a context manager.
+    """Place of a fit's large arrays, in memory for None or in a folder; a context manager.
 
-    Parameters
-    ----------
-    folder : str, path-like or None
-        None for memory. Made if it is not there; what this fit writes there is gone at its end.
-
-    Raises
-    ------
-    OSError
-        If the folder cannot be made or written to, or, from the methods, if its disk is full.
+    A folder is made if it is not there; what this fit writes there is gone at its end. OSError says
+    that it cannot be made or written to, or, from the methods, that its disk is full.
     """
 
     def __init__(self, folder: str | os.PathLike | None = None) -> None:
@@ -73,6 +66,7 @@ class Scratch:
         size = math.prod(np.atleast_1d(shape)) * np.dtype(dtype).itemsize
         if self._inside is None or size == 0:
             return np.zeros(shape, dtype)
+        # the file is unlinked at once: its space is free when the last map of it is gone
         try:
             with tempfile.TemporaryFile(dir=self.folder) as file:
                 _reserve(file, size)
@@ -83,13 +77,15 @@ class Scratch:
         return np.frombuffer(memory, dtype).reshape(shape)
 
     def _explained(self, error: OSError) -> OSError:
+        """Return the error with the name of the parameter and the folder."""
         folder = os.fspath(self.folder)  # type: ignore[arg-type] # in memory nothing fails
         message = f"scratch={folder!r}: {error.strerror or error}"
         return type(error)(error.errno, message)
 
 
 def _reserve(file: IO[bytes], size: int) -> None:
-    """Give a new file its place on the disk: writing to a map of a full disk ends the process."""
+    """Give a new file its place on the disk."""
+    # Without it, writing to a map of a full disk would end the process by SIGBUS, with no error.
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(file.fileno(), 0, size)
         return

@@ -39,6 +39,7 @@ def show_versions() -> None:
 
 
 def _version_of(name: str) -> str:
+    """Return the version of a package by its metadata, without an import of it."""
     try:
         return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
