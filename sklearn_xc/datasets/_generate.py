@@ -175,6 +175,7 @@ def make_xc_classification(
     >>> Y.shape
     (500, 100)
     """
+    # all arguments by name, before there are other local variables
     given = dict(locals())
     p = _parameters(given.pop("preset"), given)
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31, size=4))
@@ -189,18 +190,23 @@ def make_xc_classification(
     else:
         row_topic = topics.draw(rng, p.n_samples)
         labels = topics.labels(rng, row_topic, label_ptr, p.topic_share)
+    # a class that never occurs cannot be learnt: one sample each, chosen at random, is relabelled
     if p.n_labels is None and p.n_samples >= p.n_classes:
         labels[rng.permutation(p.n_samples)[: p.n_classes]] = np.arange(p.n_classes)
     shape = p.n_classes, p.n_characteristic
     characteristic = rng.integers(p.n_features, size=shape, dtype=np.int32)
 
+    # Tokens are drawn block by block: arrays of all tokens would take several times the result.
     blocks = []
     for start in range(0, p.n_samples, _ROWS_PER_BLOCK):
         ptr = label_ptr[start : start + _ROWS_PER_BLOCK + 1]
         indptr = _row_starts(rng, len(ptr) - 1, p.n_tokens)
+        # first every token is of no label; then a share is replaced, by one draw from [0, 1): below
+        # `signal` by a feature of a label, in the next `topic_signal` by a feature of the topic
         features = _zipf(rng, indptr[-1], p)
         source = rng.random(len(features))
         from_label = np.flatnonzero(source < p.signal)
+        # token t is of the row whose slice of `indptr` it lies in
         rows = np.searchsorted(indptr, from_label, side="right") - 1
         token_labels = labels[rng.integers(ptr[rows], ptr[rows + 1])]
         features[from_label] = characteristic[
@@ -246,7 +252,9 @@ class _Topics:
 
     def __init__(self, rng: np.random.Generator, p: SimpleNamespace) -> None:
         topic_of = rng.integers(p.n_topics, size=p.n_classes)
-        topic_of[rng.permutation(p.n_classes)[: p.n_topics]] = np.arange(p.n_topics)  # none empty
+        # no topic is empty: one class each, drawn without repetition
+        topic_of[rng.permutation(p.n_classes)[: p.n_topics]] = np.arange(p.n_topics)
+        # classes by topic, those of topic t at starts[t] to starts[t + 1] - 1
         self.classes = np.argsort(topic_of, kind="stable")
         self.starts = np.searchsorted(topic_of[self.classes], np.arange(p.n_topics + 1))
         sizes = (self.classes + 1.0) ** -p.class_exponent
@@ -265,6 +273,8 @@ class _Topics:
         self, rng: np.random.Generator, row_topic: np.ndarray, label_ptr: np.ndarray, share: float
     ) -> np.ndarray:
         """Return a class for each place, of the topic of its row or of any."""
+        # By inversion: a uniform number between the sums of sizes before the first and after the
+        # last class of the topic, and the class whose share of the sum it falls into.
         topic = np.repeat(row_topic, np.diff(label_ptr))
         other = rng.random(len(topic)) >= share
         topic[other] = self.draw(rng, int(other.sum()))
@@ -272,6 +282,7 @@ class _Topics:
         place = np.searchsorted(
             self.before, first + rng.random(len(topic)) * (last - first), "right"
         )
+        # rounding may reach the class before or after
         return self.classes[np.clip(place - 1, self.starts[topic], self.starts[topic + 1] - 1)]
 
     def features(self, rng: np.random.Generator, topics: np.ndarray) -> np.ndarray:
@@ -280,6 +291,7 @@ class _Topics:
 
 
 def _check_number(name: str, value: Any, kind: type, smallest: float, largest: float) -> None:
+    """Refuse a parameter that is no number of the kind, or out of its range."""
     if (
         not isinstance(value, kind)
         or isinstance(value, bool | np.bool_)
@@ -305,10 +317,10 @@ def _zipf(rng: np.random.Generator, size: int, p: SimpleNamespace) -> np.ndarray
 def _power_law(
     rng: np.random.Generator, size: int, n_values: int, exponent: float, shift: float = 0.0
 ) -> np.ndarray:
-    """Draw from 0..n_values-1 by inversion of the distribution with density ~ x**-exponent.
-
-    A continuous x on [1 + shift, n_values + 1 + shift) is cut to whole numbers.
-    """
+    """Draw from 0..n_values-1 with a density like x**-exponent, by inversion."""
+    # A continuous x on [first, end) is cut to whole numbers. Its distribution function is
+    # F(x) = (x^p - first^p) / (end^p - first^p) with p = 1 - exponent, or for p = 0
+    # log(x / first) / log(end / first); x = F^-1(u) for u uniform in [0, 1).
     uniform = rng.random(size)
     first, end = 1.0 + shift, n_values + 1.0 + shift
     power = 1.0 - exponent
@@ -324,6 +336,7 @@ def _power_law(
 def _unit_rows_of_counts(
     features: np.ndarray, indptr: np.ndarray, n_features: int
 ) -> sp.csr_matrix:
+    """Return CSR rows of length 1, whose entries are like the counts of features."""
     X = sp.csr_matrix(
         (np.ones(len(features), np.float32), features, indptr),
         shape=(len(indptr) - 1, n_features),
@@ -335,6 +348,7 @@ def _unit_rows_of_counts(
 
 
 def _indicator(labels: np.ndarray, label_ptr: np.ndarray, n_classes: int) -> sp.csr_matrix:
+    """Return the indicator of labels, in which one that is drawn twice counts once."""
     Y = sp.csr_matrix(
         (np.ones(len(labels), INDICATOR_DTYPE), labels, label_ptr),
         shape=(len(label_ptr) - 1, n_classes),

@@ -12,17 +12,9 @@ _LABELS = re.compile(rb"^([0-9,]+)", re.MULTILINE)
 
 
 class HeaderlessReader(XCReader):
-    """The rows of a file whose header is found by a pass over it.
+    """Rows of a file whose header is found by a pass over it.
 
-    Parameters
-    ----------
-    path : str
-
-    Attributes
-    ----------
-    shape : tuple (N, D, K)
-    first_feature : int
-        The smallest number of a feature: 1 where they count from 1.
+    `first_feature` is the smallest number of a feature: 1 where they count from 1.
     """
 
     def __init__(self, path: str) -> None:
@@ -30,6 +22,7 @@ class HeaderlessReader(XCReader):
         super().__init__(path, header=sizes)
 
     def _error(self, row: int | np.integer, message: str) -> ValueError:
+        """Return the error about a row, the first of which stands on line 1."""
         return ValueError(f"{self._path}, line {row + 1}: {message}")
 
 
@@ -38,6 +31,7 @@ def _sizes(path: str) -> tuple[tuple[int, int, int], int]:
     n_rows, last_feature, last_label, first_feature = 0, -1, -1, None
     rest = b""
     with open_text(path, "rb") as stream:
+        # a piece may end inside of a line, whose beginning is put before the next piece
         while chunk := stream.read(_AT_ONCE):
             whole, newline, rest = (rest + chunk).rpartition(b"\n")
             text = whole + newline
@@ -45,6 +39,7 @@ def _sizes(path: str) -> tuple[tuple[int, int, int], int]:
             last_feature, last_label, first_feature = _counted(
                 text, last_feature, last_label, first_feature
             )
+    # a last line without a newline
     n_rows += bool(rest)
     last_feature, last_label, first_feature = _counted(
         rest, last_feature, last_label, first_feature

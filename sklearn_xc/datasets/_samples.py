@@ -15,22 +15,22 @@ from ._xc_format import iter_xc, load_xc
 AT_ONCE = 1024  # samples that are predicted together
 
 
-def batches(rows: Iterable, size: int = AT_ONCE) -> Iterator[list]:
-    """Yield lists of rows."""
-    waiting = []
-    for row in rows:
-        waiting.append(row)
-        if len(waiting) == size:
-            yield waiting
-            waiting = []
-    if waiting:
-        yield waiting
+def batches(samples: Iterable, size: int = AT_ONCE) -> Iterator[list]:
+    """Yield lists of `size` samples, and a last one of those left over."""
+    leftover = []
+    for sample in samples:
+        leftover.append(sample)
+        if len(leftover) == size:
+            yield leftover
+            leftover = []
+    if leftover:
+        yield leftover
 
 
 def parts_of(
     path: str, columns: TextColumns, numbers: bool, size: int = AT_ONCE, only_labelled: bool = False
 ) -> Iterator[tuple[list[int], Any, list[list]]]:
-    """Yield lines, texts or features, and labels of the samples of a file, some at a time."""
+    """Yield lines, texts or features, and labels of the samples of a file, `size` at a time."""
     if not numbers:
         rows = (row for row in read(path, columns) if row.labels or not only_labelled)
         for batch in batches(rows, size):
@@ -70,22 +70,17 @@ def texts_of_labels(path: str) -> dict[str, list[str]]:
 
 def held_out(n: int, share: float, seed: int) -> np.ndarray:
     """Return the numbers of the samples to measure with, ascending."""
+    # one to measure with, and two to train with, of two classes
     if n < 3:
         raise ValueError(f"{n} samples with labels are too few; at least 3 are needed")
     return np.sort(np.random.default_rng(seed).permutation(n)[: max(1, round(share * n))])
 
 
 class TextSamples:
-    """The samples with labels of a file of texts.
+    """Samples with labels of a file of texts, which are read again in each pass.
 
-    Parameters
-    ----------
-    path : str
-    columns : TextColumns
-    seen : callable
-        Called with the number of rows read so far, in the first pass.
-    texts_of : dict
-        Label -> list of texts, of labels that may have no sample.
+    ``seen(n)`` is called for each row of the first pass. `texts_of` has the texts of labels, of
+    which some may have no sample.
 
     Attributes
     ----------
@@ -107,6 +102,7 @@ class TextSamples:
     ) -> None:
         self.texts_of = texts_of or {}
         self._path, self._columns = path, columns
+        # Of a text only a hash stays, to tell copies by: the texts may be larger than memory.
         self.labels, self._hashes, self.n_empty = [], [], 0
         for number, row in enumerate(read(path, columns), 1):
             seen(number)
@@ -117,6 +113,7 @@ class TextSamples:
         if not self.labels:
             raise ValueError(f"{path} has no samples with labels")
         self.n, self.names, self.classes = len(self.labels), None, None
+        # labels with texts alone are classes too: estimators that read texts of labels predict them
         known = sorted({one for some in self.labels for one in some} | self.texts_of.keys())
         if columns.separator is None and all(len(some) == 1 for some in self.labels):
             self.y = np.array([one for (one,) in self.labels], dtype=object)
@@ -127,6 +124,7 @@ class TextSamples:
 
     def rows(self, places: np.ndarray) -> Iterator[str]:
         """Yield the texts of some samples, which are ascending numbers."""
+        # `number` counts samples with labels, which `places` number; the file has others between
         wanted, number = iter(places.tolist()), -1
         following = next(wanted, None)
         for row in read(self._path, self._columns):
@@ -155,15 +153,9 @@ class TextSamples:
 
 
 class NumberSamples:
-    """The samples of a file of features and labels that are numbers.
+    """Samples of a file of features and labels that are numbers.
 
-    Parameters
-    ----------
-    path : str
-    header : bool
-        As of `load_xc`.
-    scratch : str or None
-        A folder where they are put and mapped.
+    `header` is that of `load_xc`. With a folder `scratch` they are put there and mapped.
     """
 
     names, classes, texts_of, n_empty = None, None, None, 0
@@ -171,6 +163,7 @@ class NumberSamples:
     def __init__(self, path: str, header: bool, scratch: str | None) -> None:
         to = None
         if scratch is not None and header:
+            # removed with the samples, whose mapped arrays need the files until then
             to = tempfile.mkdtemp(dir=scratch)
             weakref.finalize(self, shutil.rmtree, to, ignore_errors=True)
         self.X, self.y = load_xc(path, header=header, to=to)

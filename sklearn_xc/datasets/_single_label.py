@@ -1,4 +1,4 @@
-"""From label indicators to one label a row."""
+"""From label indicators to one label a sample."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,9 +14,9 @@ INDICATOR_DTYPE = np.int32
 
 
 def first_label(Y: MatrixLike) -> tuple[np.ndarray, np.ndarray]:
-    """Return the smallest label of every row of a label indicator.
+    """Return the smallest label of every sample of a label indicator.
 
-    This turns a multilabel problem with about one label a row into a multiclass one.
+    This turns a multilabel problem with about one label a sample into a multiclass one.
 
     Parameters
     ----------
@@ -26,9 +26,9 @@ def first_label(Y: MatrixLike) -> tuple[np.ndarray, np.ndarray]:
     Returns
     -------
     labels : ndarray of shape (n_samples,), dtype int64
-        The smallest column number with a label, and -1 in rows without labels.
+        The smallest column number with a label, and -1 for samples without labels.
     has_label : ndarray of shape (n_samples,), dtype bool
-        Whether the row has a label.
+        Whether the sample has a label.
 
     Raises
     ------
@@ -51,8 +51,10 @@ def first_label(Y: MatrixLike) -> tuple[np.ndarray, np.ndarray]:
     Y = checked(Y, "Y") if sp.issparse(Y) else np.asarray(Y)
     if Y.ndim != 2:
         raise ValueError(f"Y must be two-dimensional, it has shape {Y.shape}")
+    # stored zeros are no labels, which `nonzero` leaves out
     rows, columns = Y.nonzero()
     n_samples, n_classes = Y.shape
+    # n_classes, larger than any column, stays where there is no label
     labels = np.full(n_samples, n_classes, dtype=np.int64)
     np.minimum.at(labels, rows, columns)
     has_label = labels < n_classes
@@ -63,10 +65,10 @@ def first_label(Y: MatrixLike) -> tuple[np.ndarray, np.ndarray]:
 def repeat_per_label(
     X: MatrixLike, Y: MatrixLike
 ) -> tuple[np.ndarray | sp.csr_array, np.ndarray, np.ndarray]:
-    """Repeat each row for every label that it has, with that label.
+    """Repeat each sample for every label that it has, with that label.
 
     This turns a multilabel problem into a multiclass one for training, as the MEMOIR paper does
-    with its data. Split into training and test rows before.
+    with its data. Split into training and test samples before.
 
     Parameters
     ----------
@@ -78,9 +80,9 @@ def repeat_per_label(
     Returns
     -------
     X_repeated : ndarray or csr_array of shape (n_labels, n_features)
-        Rows in the order of X; those without labels are left out.
+        Samples in the order of X; samples without labels are left out.
     y : ndarray of shape (n_labels,), dtype int64
-        Column numbers, ascending for the copies of a row.
+        Column numbers, ascending for the copies of a sample.
     rows : ndarray of shape (n_labels,), dtype int64
         The row of X that each is a copy of.
 
@@ -91,7 +93,7 @@ def repeat_per_label(
 
     See Also
     --------
-    first_label : One label a row, without repetitions.
+    first_label : One label a sample, without repetitions.
 
     Examples
     --------

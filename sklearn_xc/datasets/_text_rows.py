@@ -30,7 +30,7 @@ PREFIX = "__label__"  # of labels in lines of fastText
 
 
 class Row(NamedTuple):
-    """A sample: the line where it begins, its text and its labels, each once."""
+    """Sample of a file: the line where it begins, its text and its labels, each once."""
 
     line: int
     text: str
@@ -39,7 +39,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class TextColumns:
-    """Where text and labels stand in a file; a model file remembers it."""
+    """Places of text and labels in a file, which a model file remembers."""
 
     text: list[str]
     labels: str | None = None
@@ -49,6 +49,8 @@ class TextColumns:
     quotes: bool = True
 
     def __post_init__(self) -> None:
+        """Refuse what a model file may hold and a command line may say, but no file can have."""
+        # newlines and quotation marks have meanings of their own in a line of fields
         one = self.separator
         if one is not None and (not isinstance(one, str) or len(one) != 1 or one in '"\r\n'):
             raise ValueError(f"--separator must be one character, got {one!r}")
@@ -74,6 +76,7 @@ def format_of(path: str, columns: TextColumns) -> str:
         return ENDINGS[parts[-1]]
     if path == "-":
         return "lines"
+    # no ending that tells: the first line does
     with open_text(path, "rb") as file:
         first = next(_lines(file, path), "").split()
     if any(word.startswith(PREFIX) for word in first):
@@ -82,6 +85,7 @@ def format_of(path: str, columns: TextColumns) -> str:
         if parts[-1] == "txt" and columns.labels is None:  # texts to answer for
             return "lines"
         raise ValueError(f"{path}: the ending names no format of columns; give --format")
+    # a header N D K; lines of LIBSVM are labels and pairs feature:value
     if len(first) == 3 and all(word.isdecimal() for word in first):
         return "xc"
     return "libsvm" if first and all(":" in word for word in first[1:]) else "lines"
@@ -116,6 +120,7 @@ def read(path: str, columns: TextColumns) -> Iterator[Row]:
 def _lines(file: IO[bytes], name: str) -> Iterator[str]:
     """Yield the lines of a file as texts, with their ends."""
     for number in count(1):
+        # at most one byte more than allowed, so that a file of one line does not fill the memory
         try:
             line = file.readline(LONGEST + 1)
         except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
@@ -147,6 +152,7 @@ def _table(lines: Iterator[str], name: str, columns: TextColumns, delimiter: str
             texts, labels = _places(header, columns, name)
             if columns.header:
                 continue
+        # a delimiter in a text that is not quoted would move the columns unnoticed
         place = f"{name}, line {line}"
         if len(fields) != len(header):
             raise ValueError(f"{place} has {len(fields)} fields, and the first line {len(header)}")
@@ -158,6 +164,7 @@ def _records(
     lines: Iterator[str], name: str, quotes: bool, delimiter: str
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield the line where each record begins, and its fields."""
+    # the module's own limit is 128 KB, for the whole process
     csv.field_size_limit(LONGEST)
     reader = csv.reader(
         lines,
@@ -189,6 +196,7 @@ def _places(header: list[str], columns: TextColumns, name: str) -> tuple[list[in
 def split(cell: str, separator: str | None, place: str = "") -> list[str]:
     """Return the labels of a cell; one that holds the separator stands in double quotes."""
     parts = [cell]
+    # the csv module reads quoted labels; line breaks would end its record
     if separator is not None and '"' in cell:
         line = cell.replace("\r", " ").replace("\n", " ")
         try:
@@ -202,6 +210,8 @@ def split(cell: str, separator: str | None, place: str = "") -> list[str]:
 
 
 def _json(line: str, place: str) -> dict[str, Any]:
+    """Return the object of a line."""
+    # deeply nested lists are a RecursionError
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -233,6 +243,7 @@ def _from_object(value: dict[str, Any], columns: TextColumns, place: str, number
 
 
 def _of_fasttext(line: str, number: int) -> Row:
+    """Return the row of a line whose labels are words with a prefix."""
     words = line.split()
     labels = [word.removeprefix(PREFIX) for word in words if word.startswith(PREFIX)]
     text = " ".join(word for word in words if not word.startswith(PREFIX))
@@ -240,6 +251,7 @@ def _of_fasttext(line: str, number: int) -> Row:
 
 
 def _parquet(path: str, columns: TextColumns) -> Iterator[Row]:
+    """Yield the rows of a Parquet file, which is read as a whole."""
     pandas = optional_import("pandas", "reading Parquet")
     try:
         frame = pandas.read_parquet(path)
@@ -248,6 +260,7 @@ def _parquet(path: str, columns: TextColumns) -> Iterator[Row]:
     names = [*columns.text, *([] if columns.labels is None else [columns.labels])]
     _places(list(map(str, frame.columns)), columns, path)
     for number, values in enumerate(zip(*(frame[name] for name in names), strict=True), 1):
+        # lists of labels come as arrays
         plain = [value.tolist() if hasattr(value, "tolist") else value for value in values]
         place = f"{path}, row {number}"
         yield _from_object(dict(zip(names, plain, strict=True)), columns, place, number)

@@ -16,6 +16,7 @@ def as_csv(file: TextIO, rows: Iterable[Row], separator: str) -> None:
     """Write a header and a line a sample; a label that holds the separator is quoted."""
     writer = csv.writer(file)
     writer.writerow(["text", "labels"])
+    # within a cell labels are quoted as within a line, as `_text_rows.split` reads them
     for row in rows:
         cells = [
             '"' + one.replace('"', '""') + '"' if separator in one or '"' in one else one
@@ -40,6 +41,7 @@ def as_fasttext(file: TextIO, rows: Iterable[Row], _: str) -> None:
             if words.setdefault(word, label) != label:
                 raise ValueError(f"{label!r} and {words[word]!r} would be one label of fastText")
         labels = " ".join(PREFIX + re.sub(r"\s", "_", label) for label in row.labels)
+        # words of the text that look like labels would be read as some
         text = " ".join(word for word in row.text.split() if not word.startswith(PREFIX))
         file.write(f"{labels} {text}\n")
 

@@ -1,4 +1,4 @@
-"""Metrics of the k best predictions of every row."""
+"""Metrics of the k best predictions of every sample."""
 
 from typing import Any
 
@@ -52,7 +52,7 @@ def precision_at_k(
     ------
     ValueError
         If the input is ambiguous or contradictory, k is out of range, lengths differ, a score is
-        NaN, or a row of y_pred holds a label twice.
+        NaN, or y_pred holds a label twice for a sample.
 
     References
     ----------
@@ -371,6 +371,7 @@ def precision(ranking: Ranking) -> float:
 
 def recall(ranking: Ranking) -> float:
     """Return R@k of a `Ranking`."""
+    # samples without true labels are left out of the mean, in which there is nothing to find
     has_true = ranking.n_true > 0
     total = ranking.weight[has_true].sum()
     if total == 0:
@@ -400,13 +401,14 @@ def psndcg(ranking: Ranking, propensities: ArrayLike) -> float:
 
 
 def _relative_gain(ranking: Ranking, propensities: ArrayLike, discounts: np.ndarray) -> float:
-    """Return gain of the hits, 1 / p_l times the rank's discount, over that of the best ranking."""
+    """Return the gain of the hits, 1 / p_l times a discount, over that of the best ranking."""
     truth = ranking.truth
     unknown = truth.shape[1] - 1
     if not ranking.named:
         raise ValueError(
             "propensities of 1-D labels need classes, the class label of every propensity"
         )
+    # no propensity is known for the last column, of true labels that are not among the classes
     inverse = 1 / check_propensities(propensities, unknown)
     if (truth.indices == unknown).any():
         row = np.flatnonzero(truth.indices == unknown)[0]
@@ -415,8 +417,11 @@ def _relative_gain(ranking: Ranking, propensities: ArrayLike, discounts: np.ndar
             "propensities must cover all true labels (a label that does not occur in training "
             "has a propensity too)"
         )
+    # The best ranking of a sample has its true labels by falling 1 / p: `top_columns` of a matrix
+    # of the gains. No sample has more of them than the largest n_true, 1 at least for an array.
     gains = sp.csr_array((inverse[truth.indices], truth.indices, truth.indptr), shape=truth.shape)
     best = top_columns(gains, min(ranking.k, max(1, ranking.n_true.max())))
+    # columns of -1 read the last propensity, and are no hits
     gain = np.where(ranking.hits, inverse[ranking.columns], 0)
     attained = gain @ discounts[: gain.shape[1]]
     attainable = np.where(best >= 0, inverse[best], 0) @ discounts[: best.shape[1]]

@@ -1,4 +1,4 @@
-"""Accuracy of the rows that a model answers, by their share: what abstaining buys."""
+"""Accuracy of the samples that a model answers, by their share: what abstaining buys."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -72,7 +72,8 @@ def coverage_curve(
     if y_pred.ndim == 1:
         y_pred, y_score = y_pred[:, None], y_score[:, None]
     best = y_pred[:, :1]
-    if best.dtype.kind == "f":  # which elsewhere are scores
+    # class labels that are floats, which elsewhere are taken for scores
+    if best.dtype.kind == "f":
         best = best.astype(object)
     ranking = rank(y_true, best, 1, classes, sample_weight, from_predict_topk=True)
     hits, weight = ranking.hits[:, 0], np.asarray(ranking.weight, dtype=np.float64)
@@ -80,7 +81,7 @@ def coverage_curve(
     if not np.isfinite(score).all():
         raise ValueError("y_score holds NaN or infinity")
     if not weight.sum() > 0:
-        raise ValueError("no row has a weight above zero: there is nothing to measure")
+        raise ValueError("no sample has a weight above zero: there is nothing to measure")
     return curve_of(score, hits, weight)
 
 
@@ -92,6 +93,7 @@ def curve_of(
     score, hits, weight = score[counted], hits[counted], weight[counted]
     order = np.argsort(-score, kind="stable")
     score = score[order]
+    # a threshold answers all samples of its score at once: one point at the last of them
     last = np.append(score[1:] != score[:-1], True)
     answered, right = np.cumsum(weight[order]), np.cumsum((weight * hits)[order])
     return answered[last] / answered[-1], right[last] / answered[last], score[last]

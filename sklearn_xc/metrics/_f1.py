@@ -76,6 +76,7 @@ def macro_f1(
     """
     tp, n_true, n_pred = _label_totals(y_true, y_pred, sample_weight, classes)
     f1 = _f1(tp, n_true + n_pred, _check_zero_division(zero_division))
+    # labels that zero_division=nan leaves out
     kept = f1[~np.isnan(f1)]
     return float(kept.mean()) if len(kept) else float("nan")
 
@@ -177,6 +178,7 @@ def example_f1(
     """
     y_true, y_pred, weight = _sets_of_labels(y_true, y_pred, sample_weight, classes)
     n_labels = np.diff(y_true.indptr) + np.diff(y_pred.indptr)
+    # the product of two indicators is the indicator of the labels in both
     both = np.diff(y_true.multiply(y_pred).tocsr().indptr)
     of_row = _f1(both, n_labels, _check_zero_division(zero_division))
     kept = ~np.isnan(of_row) & (weight > 0)
@@ -184,16 +186,14 @@ def example_f1(
 
 
 def _f1(tp: np.ndarray, total: np.ndarray, zero_division: float) -> np.ndarray:
-    """Return 2 tp / total, where total is the number of true plus that of predicted labels."""
+    """Return 2 tp / total, `total` being the number of true plus the number of predicted labels."""
     return np.divide(2 * tp, total, out=np.full(len(tp), zero_division), where=total > 0)
 
 
 def _label_totals(
     y_true: LabelsLike, y_pred: LabelsLike, sample_weight: ArrayLike | None, classes: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return weights of the true positives, of the true and of the predicted rows of every
-    label.
-    """
+    """Return the weights of the samples in which each label is both, is true, is predicted."""
     y_true, y_pred, weight = _sets_of_labels(y_true, y_pred, sample_weight, classes)
     both = y_true.multiply(y_pred).tocsr()
     tp, n_true, n_pred = (_column_weights(matrix, weight) for matrix in (both, y_true, y_pred))
@@ -203,8 +203,9 @@ def _label_totals(
 def _sets_of_labels(
     y_true: LabelsLike, y_pred: LabelsLike, sample_weight: ArrayLike | None, classes: Any
 ) -> tuple[sp.csr_array, sp.csr_array, np.ndarray]:
-    """Return both as indicators in CSR of one shape, and the weights of their rows."""
+    """Return both as indicators in CSR of one shape, and the weights of the samples."""
     if classes is not None:
+        # a model or a MultiLabelBinarizer stands for its classes
         truth, predicted = _in_columns_of(y_true, y_pred, getattr(classes, "classes_", classes))
     else:
         if (names := label_names(y_true)) is not None:
@@ -216,7 +217,7 @@ def _sets_of_labels(
             f"got {truth.shape} and {predicted.shape}"
         )
     if truth.shape[0] == 0:
-        raise ValueError("y_true has no rows; a metric needs at least one")
+        raise ValueError("y_true has no samples; a metric needs at least one")
     if truth.ndim == 1:
         table = distinct(truth, predicted)
         truth = one_per_row(codes(truth, table), len(table))
@@ -233,6 +234,8 @@ def _in_columns_of(
     predicted = true_labels(in_order_of(y_pred, np.asarray(classes), "y_pred"), "y_pred")
     if predicted.ndim == 1:
         predicted = one_per_row(codes(predicted, table), len(table))
+    # true labels of no class are one label more, only where there are any: else its F1 of 0 / 0
+    # would be in the mean
     width = len(table) + bool((truth.indices == len(table)).any())
     return (
         sp.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], width))
@@ -241,12 +244,13 @@ def _in_columns_of(
 
 
 def _column_weights(indicator: sp.csr_array, weight: np.ndarray) -> np.ndarray:
-    """Sum over the rows that have each label of their weights."""
+    """Sum up, for each label, the weights of the samples that have it."""
     per_entry = np.repeat(weight, np.diff(indicator.indptr))
     return np.bincount(indicator.indices, per_entry, minlength=indicator.shape[1])
 
 
 def _check_zero_division(value: Any) -> float:
+    """Check the result for 0 / 0: 0.0, 1.0 or nan."""
     if not isinstance(value, numbers.Real) or not (value in (0, 1) or np.isnan(value)):
         raise ValueError(f"zero_division must be 0.0, 1.0 or nan, got {value!r}")
     return float(value)

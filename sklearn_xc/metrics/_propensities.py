@@ -28,8 +28,8 @@ def propensities(
 
     .. math:: p_l = \frac{1}{1 + C e^{-A \log(N_l + B)}}, \quad C = (\log N - 1) (B + 1)^A
 
-    with :math:`N_l` the number of rows that have label l and N the number of rows [1]_. A label
-    that never occurs has the smallest propensity, not zero.
+    with :math:`N_l` the number of samples that have label l and N the number of samples [1]_. A
+    label that never occurs has the smallest propensity, not zero.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def propensities(
     ------
     ValueError
         If the preset is unknown, A or B is not positive, y has a label that is not in `classes`,
-        or y has fewer than three rows, for which the formula gives no probability.
+        or y has fewer than three samples, for which the formula gives no probability.
 
     References
     ----------
@@ -80,7 +80,7 @@ def propensities(
 
 
 def _label_counts(y: LabelsLike, classes: ArrayLike | None) -> tuple[np.ndarray, int]:
-    """Return rows that have each label, and the number of rows."""
+    """Return the number of samples that have each label, and the number of samples."""
     if classes is not None:
         y = in_order_of(y, np.asarray(classes))
     names = column_names(y, classes)
@@ -103,6 +103,7 @@ def check_propensities(propensities: ArrayLike, n_classes: int | None = None) ->
     if propensities.ndim != 1 or n_classes not in (None, len(propensities)):
         expected = "1-D" if n_classes is None else f"of shape ({n_classes},), one for each class"
         raise ValueError(f"propensities must be {expected}; got shape {propensities.shape}")
+    # not `propensities <= 0 | propensities > 1`, which NaN would pass
     wrong = np.flatnonzero(~((propensities > 0) & (propensities <= 1)))
     if len(wrong):
         raise ValueError(

@@ -167,7 +167,7 @@ def _pairs(
     classes: ArrayLike | None,
     sample_weight: ArrayLike | None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return hit, probability and weight of each of the k best predictions of all rows, 1-D."""
+    """Return hit, probability and weight of each of the k best predictions of all samples, 1-D."""
     if y_prob is None:
         matrix = canonical_csr(y_pred, "y_pred") if sp.issparse(y_pred) else np.asarray(y_pred)
         if matrix.dtype.kind not in "fb" and not sp.issparse(matrix):
@@ -175,6 +175,7 @@ def _pairs(
                 "y_pred holds labels, so that y_prob must give their probabilities (without it "
                 f"y_pred must hold probabilities as floats; its dtype is {matrix.dtype})"
             )
+        # `rank` refuses a k above the number of columns; here fewer are as many as there are
         width = matrix.shape[1] if matrix.ndim == 2 else 1
         ranking = rank(y_true, matrix, min(check_k(k), width), classes, sample_weight)
         probability = _at(matrix, ranking.columns)
@@ -187,6 +188,7 @@ def _pairs(
             )
         probability = probability[:, : ranking.columns.shape[1]]
     weight = np.broadcast_to(ranking.weight[:, None], probability.shape)
+    # ranks without a prediction, where a sparse row stores fewer than k
     kept = (ranking.columns >= 0) & (weight > 0)
     probability = probability[kept]
     if not ((probability >= 0) & (probability <= 1)).all():
@@ -194,7 +196,7 @@ def _pairs(
         name = "y_pred" if y_prob is None else "y_prob"
         raise ValueError(f"{name} must hold probabilities from 0 to 1, found {wrong:g}")
     if not len(probability):
-        raise ValueError("y_pred predicts nothing for any row: there is nothing to calibrate")
+        raise ValueError("y_pred predicts nothing for any sample: there is nothing to calibrate")
     return ranking.hits[kept], probability, weight[kept]
 
 
@@ -203,6 +205,8 @@ def _at(matrix: Matrix, columns: np.ndarray) -> np.ndarray:
     places = columns.clip(0)
     if not sp.issparse(matrix):
         return np.take_along_axis(matrix, places, axis=1).astype(np.float64)
+    # One key for each stored entry, which ascend in canonical CSR: bisection finds all at once. The
+    # 0 at the end is for keys beyond the last.
     row = np.arange(matrix.shape[0], dtype=np.int64)
     stored = np.repeat(row, np.diff(matrix.indptr)) * matrix.shape[1] + matrix.indices
     found = np.searchsorted(stored, row[:, None] * matrix.shape[1] + places)
@@ -222,6 +226,7 @@ def _bins(
         inner = np.quantile(probability, np.linspace(0, 1, n_bins + 1)[1:-1])
     else:
         raise ValueError(f"strategy must be 'uniform' or 'quantile', got {strategy!r}")
+    # bins (a, b], the first of them with 0; equal quantiles leave bins empty
     which = np.searchsorted(inner, probability)
     sums = [np.bincount(which, value, n_bins) for value in (weight * hits, weight * probability)]
     total = np.bincount(which, weight, n_bins)

@@ -36,13 +36,8 @@ _shared: ContextVar[dict[str, Any] | None] = ContextVar(
 
 @contextmanager
 def shared_predictions(k: int) -> Iterator[None]:
-    """Share predictions: scorers called inside ask once for the k best of an estimator and X.
-
-    Parameters
-    ----------
-    k : int
-        The largest k of these scorers.
-    """
+    """Share predictions: scorers called inside, with at most this k, predict once for each X."""
+    # A context variable, not a global: searches score in several threads.
     token = _shared.set({"k": k})
     try:
         yield
@@ -51,15 +46,7 @@ def shared_predictions(k: int) -> Iterator[None]:
 
 
 class TopkScorer:
-    """Scorer that `make_topk_scorer` returns: ``scorer(estimator, X, y, sample_weight=None)``.
-
-    Parameters
-    ----------
-    metric : str or callable
-    k : int
-    propensities : ndarray of shape (K,) or None
-    classes : ndarray of shape (K,) or None
-    """
+    """Scorer that `make_topk_scorer` returns: ``scorer(estimator, X, y, sample_weight=None)``."""
 
     def __init__(
         self,
@@ -97,6 +84,7 @@ class TopkScorer:
         labels = self._predict(estimator, X, y)
         classes = _column_names(estimator, y) if self.classes is None else self.classes
         if callable(self.metric):
+            # a function of the user need not have the argument where it is not used
             weight = {} if sample_weight is None else {"sample_weight": sample_weight}
             k = min(self.k, labels.shape[1])
             return float(self.metric(y, labels, k=k, classes=classes, **weight))
@@ -106,12 +94,11 @@ class TopkScorer:
         return _PROPENSITY_METRICS[self.metric](ranking, self.propensities)
 
     def _predict(self, estimator: Any, X: MatrixLike, y: LabelsLike) -> np.ndarray:
-        """Return the k best labels; from what an earlier scorer left, where predictions are
-        shared.
-        """
+        """Return the k best labels, from predictions that an earlier scorer has left, if any."""
         shared = _shared.get()
         if shared is None:
             return predict_topk(estimator, X, _n_ranks(self.k, estimator, y))[0]
+        # the same objects, which a search passes to one scorer after the other; not equal ones
         asked = shared.get("asked", (None, None))
         if asked[0] is not estimator or asked[1] is not X or shared["k"] < self.k:
             shared["k"] = max(self.k, shared["k"])
@@ -147,10 +134,12 @@ class TopkScorer:
         return requests
 
     def _accept_sample_weight(self) -> bool:
+        """Return that weights are accepted."""
         # Without metadata routing, scikit-learn (1.7 and later) asks this of several scorers.
         return True
 
     def __sklearn_clone__(self) -> Self:
+        """Return a copy: nothing is fitted, and the arrays are never changed."""
         return copy.copy(self)
 
     def __repr__(self) -> str:
@@ -180,9 +169,7 @@ def _column_names(estimator: Any, y: LabelsLike) -> np.ndarray | None:
 
 
 def _n_columns(y: LabelsLike) -> int | None:
-    """Return columns of an indicator or a table; None of one label a row, and of lists of
-    labels.
-    """
+    """Return columns of an indicator or a table; None of one label a sample, and of lists."""
     if label_sets(y) is not None:
         return None
     shape = np.shape(y)
@@ -245,6 +232,7 @@ def make_topk_scorer(
     make_topk_scorer('precision_at_k', k=3)
     """
     allowed = [*_METRICS, *_PROPENSITY_METRICS]
+    # a function of ours by its name, whose predictions scorers share; others are called as they are
     if getattr(metric, "__module__", "").startswith("sklearn_xc.metrics."):
         metric = metric.__name__
     if not callable(metric) and metric not in allowed:
