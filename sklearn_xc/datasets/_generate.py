@@ -30,7 +30,7 @@ PRESETS = {
         "topic_signal": 0.2,
     },
     # N, D, K and the means that come out, which repeated labels and words lower, are those of the
-    # repository's table; the exponent leaves most labels 4 rows or fewer.
+    # repository's table; the exponent leaves most labels 4 samples or fewer.
     "amazon-670k": {
         "n_samples": 490_449,
         "n_features": 135_909,
@@ -70,17 +70,17 @@ def make_xc_classification(
     """Generate a random problem that looks like the classification of texts.
 
     The model: every class gets `n_characteristic` features of its own, drawn uniformly (two
-    classes may share some). A row first gets its label or labels: class ``c`` with a probability
+    classes may share some). A sample first gets its label or labels: class ``c`` with a probability
     proportional to ``(c + 1) ** -class_exponent``. Then it gets a number of tokens with a Poisson
     distribution. Each token names, with probability `signal`, a characteristic feature of one of
-    the labels of its row; otherwise feature ``j`` with a probability proportional to
+    the labels of its sample; otherwise feature ``j`` with a probability proportional to
     ``(j + 1 + feature_shift) ** -feature_exponent``, whatever the labels (the law of Zipf, with a
-    shift that of Zipf and Mandelbrot). Tokens are counted, and the counts of a row scaled to unit
-    length.
+    shift that of Zipf and Mandelbrot). Tokens are counted, and the counts of a sample scaled to
+    unit length.
 
     With `n_topics` every class belongs to one topic, drawn uniformly, and every topic has
     ``3 * n_characteristic`` features of its own, drawn with a probability proportional to
-    ``1 / (j + 1 + feature_shift)``. A row has a topic; each of its labels is with probability
+    ``1 / (j + 1 + feature_shift)``. A sample has a topic; each of its labels is with probability
     `topic_share` one of that topic, and each token with probability `topic_signal` one of its
     features. So labels that occur together are alike, which is what label trees live on.
 
@@ -92,7 +92,7 @@ def make_xc_classification(
     Parameters
     ----------
     n_samples : int, default=None
-        Number of rows. This and every following None stands for the value of the preset.
+        Number of samples. This and every following None stands for the value of the preset.
     n_features : int, default=None
         Number of features.
     n_classes : int, default=None
@@ -119,20 +119,20 @@ def make_xc_classification(
         ================ ============= =============
 
         The second has the shape of the data set Amazon-670K [2]_: about 75 non-zeros and 5.45
-        labels a row, more than half of the labels with at most 4 rows. It takes five seconds and
-        1 GB.
+        labels a sample, more than half of the labels with at most 4 samples. It takes five seconds
+        and 1 GB.
     n_labels : float, default=None
-        A number of at least 1 gives a multilabel problem with about that many labels a row: 1 plus
-        a Poisson draw, where repeated labels count once.
+        A number of at least 1 gives a multilabel problem with about that many labels a sample: 1
+        plus a Poisson draw, where repeated labels count once.
     n_tokens : float, default=None
-        Mean number of tokens of a row, at least 1: 1 plus a Poisson draw.
+        Mean number of tokens of a sample, at least 1: 1 plus a Poisson draw.
     n_characteristic : int, default=None
         Number of features drawn for every class.
     signal : float, default=None
         Share of the tokens that come from the labels, from 0 (nothing to learn) to 1 (no noise).
     class_exponent : float, default=None
         Exponent of the power law of the class sizes; 0 makes them alike. In a multiclass problem
-        of at least `n_classes` rows every class occurs: the law then governs the other rows.
+        of at least `n_classes` samples every class occurs: the law then governs the other samples.
     feature_exponent : float, default=None
         Exponent of the power law of the features that do not depend on the labels.
     feature_shift : float, default=None
@@ -140,7 +140,7 @@ def make_xc_classification(
     n_topics : int, default=None
         Number of topics.
     topic_share : float, default=None
-        Share of the labels that are of the topic of their row, from 0 to 1; only with topics.
+        Share of the labels that are of the topic of their sample, from 0 to 1; only with topics.
     topic_signal : float, default=None
         Share of the tokens that come from the topic; with `signal` at most 1; only with topics.
     random_state : int, RandomState instance or None, default=None
@@ -151,7 +151,7 @@ def make_xc_classification(
     X : csr_matrix of shape (n_samples, n_features), dtype float32
         Rows of unit length, column indices int32 and sorted.
     y : ndarray of shape (n_samples,), dtype int64, or csr_matrix of shape (n_samples, n_classes)
-        The class of every row, or with `n_labels` the label indicator (dtype int32).
+        The class of every sample, or with `n_labels` the label indicator (dtype int32).
 
     Raises
     ------
@@ -206,7 +206,7 @@ def make_xc_classification(
         features = _zipf(rng, indptr[-1], p)
         source = rng.random(len(features))
         from_label = np.flatnonzero(source < p.signal)
-        # token t is of the row whose slice of `indptr` it lies in
+        # token t is of the sample whose slice of `indptr` it lies in
         rows = np.searchsorted(indptr, from_label, side="right") - 1
         token_labels = labels[rng.integers(ptr[rows], ptr[rows + 1])]
         features[from_label] = characteristic[
@@ -272,7 +272,7 @@ class _Topics:
     def labels(
         self, rng: np.random.Generator, row_topic: np.ndarray, label_ptr: np.ndarray, share: float
     ) -> np.ndarray:
-        """Return a class for each place, of the topic of its row or of any."""
+        """Return a class for each place, of the topic of its sample or of any."""
         # By inversion: a uniform number between the sums of sizes before the first and after the
         # last class of the topic, and the class whose share of the sum it falls into.
         topic = np.repeat(row_topic, np.diff(label_ptr))

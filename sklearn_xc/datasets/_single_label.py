@@ -89,7 +89,7 @@ def repeat_per_label(
     Raises
     ------
     ValueError
-        If `Y` is not two-dimensional, or X and Y have different numbers of rows.
+        If `Y` is not two-dimensional, or X and Y have different numbers of samples.
 
     See Also
     --------
@@ -111,7 +111,7 @@ def repeat_per_label(
     if Y.ndim != 2:
         raise ValueError(f"Y must be two-dimensional, it has shape {Y.shape}")
     if len(X.shape) != 2 or X.shape[0] != Y.shape[0]:
-        raise ValueError(f"X and Y must have as many rows, got shapes {X.shape} and {Y.shape}")
+        raise ValueError(f"X and Y must have as many samples, got shapes {X.shape} and {Y.shape}")
     rows, labels = (found.astype(np.int64) for found in Y.nonzero())
     order = np.lexsort((labels, rows))
     rows, labels = rows[order], labels[order]

@@ -261,8 +261,8 @@ def dump_xc(path: str | os.PathLike, X: MatrixLike, Y: LabelsLike) -> None:
     Raises
     ------
     ValueError
-        If `X` and `Y` differ in their number of rows, if either is not two-dimensional, if `X` has
-        a value that is not finite in float32, or if `Y` has an entry other than 0 and 1.
+        If `X` and `Y` differ in their number of samples, if either is not two-dimensional, if `X`
+        has a value that is not finite in float32, or if `Y` has an entry other than 0 and 1.
 
     See Also
     --------
@@ -283,7 +283,9 @@ def dump_xc(path: str | os.PathLike, X: MatrixLike, Y: LabelsLike) -> None:
     """
     X, Y = _features_to_write(X), _labels_to_write(Y)
     if X.shape[0] != Y.shape[0]:
-        raise ValueError(f"X has {X.shape[0]} rows and Y has {Y.shape[0]}; they must have as many")
+        raise ValueError(
+            f"X has {X.shape[0]} samples and Y has {Y.shape[0]}; they must have as many"
+        )
     path = fsdecode(path)
     folder, name = os.path.split(os.path.abspath(path))
     # a pipe, which cannot be replaced

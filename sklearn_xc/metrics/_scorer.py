@@ -99,11 +99,11 @@ class TopkScorer:
         if shared is None:
             return predict_topk(estimator, X, _n_ranks(self.k, estimator, y))[0]
         # the same objects, which a search passes to one scorer after the other; not equal ones
-        asked = shared.get("asked", (None, None))
-        if asked[0] is not estimator or asked[1] is not X or shared["k"] < self.k:
+        source = shared.get("source", (None, None))
+        if source[0] is not estimator or source[1] is not X or shared["k"] < self.k:
             shared["k"] = max(self.k, shared["k"])
             shared["labels"] = predict_topk(estimator, X, _n_ranks(shared["k"], estimator, y))[0]
-            shared["asked"] = estimator, X
+            shared["source"] = estimator, X
         return shared["labels"][:, : self.k]
 
     def set_score_request(self, *, sample_weight: bool | str | None) -> Self:
@@ -205,7 +205,7 @@ def make_topk_scorer(
         Propensities of all labels, each in (0, 1]; required for the metrics whose name starts
         with "ps", refused for the others. See `propensities`.
     classes : array-like of shape (K,), default=None
-        Names of all labels. With 1-D y required beside propensities, in the same order, and to
+        Names of all labels. With 1-D y required with propensities, in the same order, and to
         contain the classes of every fold. Otherwise not needed.
 
     Returns

@@ -85,7 +85,7 @@ class Progress:
 
     @property
     def watched(self) -> bool:
-        """Whether any callback is there to be told."""
+        """Whether the estimator has any callback."""
         return self._root is not None and bool(getattr(self._estimator, CALLBACKS, ()))
 
     @property

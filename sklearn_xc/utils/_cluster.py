@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # an optional package
 LOOK_EVERY = 0.5  # seconds
 PATIENCE = 10  # seconds
 SLOW_NETWORK = 5e6  # bytes a second
-ROUNDS = 10  # of sending the data: anew where the workers that had them have died
+ROUNDS = 10  # of sending the data: again where the workers that had them have died
 WAIT_FOR_WORKERS = 30  # seconds
 
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from ._records import either, is_array, is_positive, record
 
-# Columns are brought to one size where the root mean square of one exceeds the median deviation so
-# many times: then it is measured in other units, or far from zero. Columns that fall off as those
+# Columns are brought to one size where the root mean square of one exceeds the median deviation
+# UNEVEN times: then it is measured in other units, or far from zero. Columns that fall off as those
 # of a singular value decomposition do stay as they are.
 UNEVEN = 30.0
 

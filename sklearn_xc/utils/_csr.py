@@ -1,4 +1,4 @@
-"""CSR arrays: the integers of their index pointers, stretches of their rows."""
+"""CSR arrays: the integers of their index pointers, slices of their rows."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -19,8 +19,8 @@ def narrow_pointers(indptr: np.ndarray) -> np.ndarray:
 
 # Entries of which something is computed at a time: 128 MB in float64.
 STRETCH = 1 << 24
-# So many times less is 512 KB: the same memory serves every stretch, where larger arrays are mapped
-# anew each time, page by page, which takes longer than what is computed.
+# An IN_CACHE-th of it is 512 KB: the same memory serves every slice, where larger arrays are mapped
+# again each time, page by page, which takes longer than what is computed.
 IN_CACHE = 256
 
 

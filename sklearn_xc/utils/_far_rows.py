@@ -48,8 +48,8 @@ def nearer(X: np.ndarray, far: np.ndarray, weight: np.ndarray, typical: float) -
 
 def typical_length(squares: np.ndarray) -> float:
     """Return the median length of the rows that are not zero; 0 if all are."""
-    known = squares[squares > 0]
-    return float(np.sqrt(np.median(known))) if len(known) else 0.0
+    positive = squares[squares > 0]
+    return float(np.sqrt(np.median(positive))) if len(positive) else 0.0
 
 
 def factors(squares: np.ndarray, weight: np.ndarray) -> np.ndarray:

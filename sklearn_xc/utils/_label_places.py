@@ -1,4 +1,4 @@
-"""Labels that a user names, as places in `classes_`: for all rows, or for each row its own."""
+"""Labels that a user names, as places in `classes_`: for all samples, or for each its own."""
 
 from itertools import chain
 from typing import Any, Literal, NamedTuple
@@ -16,9 +16,9 @@ class Named(NamedTuple):
     Attributes
     ----------
     starts : ndarray of int64 (n_rows + 1,), or None
-        Where the places of each row begin; None where all rows have the same ones.
+        Where the places of each sample begin; None where all samples have the same ones.
     places : ndarray of int64
-        Different ones in a row, in the order they were named.
+        Distinct for each sample, in the order they were named.
     """
 
     starts: np.ndarray | None
@@ -39,7 +39,7 @@ def named_labels(
 ) -> Named:
     """Return labels that a user names, as places in `classes`.
 
-    `labels` is a label, a sequence of labels, one sequence of labels a row, or a sparse indicator;
+    `labels` is a label, a sequence of labels, a sequence of labels a sample, or a sparse indicator;
     errors call it `name`. `missing` says what becomes of labels that are not in `classes`; numbers
     among texts are always refused. Memory follows the labels and the classes, however long a single
     label is.
@@ -54,9 +54,9 @@ def named_labels(
     if not any(nested):
         return _found(labels, classes, None, name, missing)
     if not all(nested):
-        raise ValueError(f"{name} mixes labels and lists of labels; give one list for each row")
+        raise ValueError(f"{name} mixes labels and lists of labels; give one list for each sample")
     if len(labels) != n_rows:
-        raise ValueError(f"{name} has lists for {len(labels)} rows, but X has {n_rows} rows")
+        raise ValueError(f"{name} has lists for {len(labels)} samples, but X has {n_rows} samples")
     starts = np.append(0, np.cumsum([len(row) for row in labels], dtype=np.int64))
     return _found(list(chain.from_iterable(labels)), classes, starts, name, missing)
 
@@ -77,7 +77,7 @@ def _as_list(labels: Any, name: str) -> Any:
 def _found(
     labels: list, classes: np.ndarray, starts: np.ndarray | None, name: str, missing: str
 ) -> Named:
-    """Return places of a flat list of labels; `starts` says where the labels of each row begin."""
+    """Return places of a flat list of labels; `starts` says where each sample begins."""
     # A table takes a pass over all classes, for which the request of one sample would wait.
     places = _by_bisection(labels, classes)
     if places is None:
@@ -96,7 +96,7 @@ def _found(
 def _require_each_once(
     places: np.ndarray, labels: list, classes: np.ndarray, starts: np.ndarray | None, name: str
 ) -> None:
-    """Refuse a label that is named twice for a row."""
+    """Refuse a label that is named twice for a sample."""
     # one number for each pair of row and class: equal ones are neighbours once they are sorted
     keys = places + len(classes) * _row_of(starts, len(places))
     order = np.argsort(keys, kind="stable")
@@ -104,8 +104,8 @@ def _require_each_once(
     if len(again):
         i = order[again[0]]
         raise ValueError(
-            f"{name} names {_shown(labels[i])} twice{_where(starts, i)}; for one label each row, "
-            "such as the result of predict, give an array of shape (n_samples, 1), and an "
+            f"{name} names {_shown(labels[i])} twice{_where(starts, i)}; for one label each "
+            "sample, such as the result of predict, give an array of shape (n_samples, 1), and an "
             "indicator as a sparse matrix"
         )
 
@@ -189,17 +189,17 @@ def _shown(label: Any) -> str:
 
 
 def _row_of(starts: np.ndarray | None, n: int) -> np.ndarray | int:
-    """Return the row of each of n labels; 0 for all where they are for every row."""
+    """Return the sample of each of n labels; 0 for all where they are for every sample."""
     return 0 if starts is None else np.repeat(np.arange(len(starts) - 1), np.diff(starts))
 
 
 def _where(starts: np.ndarray | None, i: int) -> str:
-    """Return the row that the label at place i is for, in words."""
-    return "" if starts is None else f" for row {np.searchsorted(starts, i, side='right') - 1}"
+    """Return the sample that the label at place i is for, in words."""
+    return "" if starts is None else f" for sample {np.searchsorted(starts, i, side='right') - 1}"
 
 
 def _of_indicator(labels: sparse.csr_array, shape: tuple[int, int], name: str) -> Named:
-    """Return the labels of each row of an indicator; stored zeros are none."""
+    """Return the labels of each sample of an indicator; stored zeros are none."""
     if labels.shape != shape:
         raise ValueError(
             f"{name} is sparse, hence an indicator, and must have the shape {shape}; got "

@@ -187,7 +187,7 @@ def _run_in_threads(
         ]
         return [call.result() for call in calls]
     finally:
-        # without waiting: after Ctrl-C the caller tells those at work to stop
+        # without waiting: after Ctrl-C the caller makes those at work stop
         pool.shutdown(wait=False, cancel_futures=True)
 
 
@@ -260,7 +260,7 @@ def blocks_of_classes(counts: np.ndarray, smallest: int) -> list[np.ndarray]:
     work = np.cumsum(counts[order] + CLASS_COST * counts[order].mean())
     n_blocks = min(MAX_BLOCKS, max(MIN_BLOCKS, len(order) // (8 * smallest)))
     n_blocks = max(1, min(n_blocks, -(-len(order) // smallest)))
-    # one of few blocks that is left over keeps a worker waiting: an even number has none for two
+    # of an odd number of few blocks the last keeps one of two workers waiting
     n_blocks += n_blocks > 1 and n_blocks % 2
     block = np.minimum((work - work[0]) * n_blocks // work[-1], n_blocks - 1).astype(int)
     return np.split(order, np.flatnonzero(np.diff(block)) + 1)

@@ -104,7 +104,7 @@ def test_propensities_of_unknown_labels(name):
 @pytest.mark.parametrize(
     ("y", "options", "message"),
     [
-        (TRUE, {}, r"y must have at least 3 rows to estimate propensities, got 2"),
+        (TRUE, {}, r"y must have at least 3 samples to estimate propensities, got 2"),
         (["a"] * 4, {"preset": "eurlex"}, r"preset must be one of .*'amazon'.*, got 'eurlex'"),
         (["a"] * 4, {"A": 0}, r"A must be a finite number greater than 0, got 0"),
         (["a"] * 4, {"B": np.inf}, r"B must be a finite number greater than 0, got inf"),

@@ -54,7 +54,7 @@ cdef inline double random_unit(uint64_t *state) noexcept nogil:
 
 
 cdef inline int interrupted(const int32_t[::1] stop, double *operations) except -1 nogil:
-    """Now and then: raise KeyboardInterrupt on Ctrl-C, in other threads when told to stop."""
+    """Now and then: raise KeyboardInterrupt on Ctrl-C, in other threads when `stop` is set."""
     if operations[0] >= PATIENCE:
         operations[0] = 0
         # Python sees signals in its main thread only; `stop` is how other threads learn of them.
