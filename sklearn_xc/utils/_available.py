@@ -6,7 +6,7 @@ from types import MethodType
 from typing import Any
 
 
-def available_if(check: Callable[[Any], None]) -> Callable[[Callable], "_Available"]:
+def available_if(check: Callable[[Any], Any]) -> Callable[[Callable], "_Available"]:
     """Return a decorator of methods that are there only if ``check(estimator)`` raises no
     AttributeError, whose text says how to get the method.
     """
@@ -18,7 +18,7 @@ def available_if(check: Callable[[Any], None]) -> Callable[[Callable], "_Availab
 class _Available:
     """Descriptor that checks an estimator before it binds a method to it."""
 
-    def __init__(self, method: Callable, check: Callable[[Any], None]) -> None:
+    def __init__(self, method: Callable, check: Callable[[Any], Any]) -> None:
         self._method, self._check = method, check
         update_wrapper(self, method)  # type: ignore[arg-type] # a descriptor
 

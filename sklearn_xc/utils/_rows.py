@@ -71,7 +71,7 @@ class Rows(NamedTuple):
             indptr=self.indptr[start : stop + 1], shape=(stop - start, self.shape[1])
         )
 
-    def take(self, samples: np.ndarray) -> "Rows":
+    def take(self, samples: np.ndarray | list[int]) -> "Rows":
         """Return the rows with these numbers, or where an array of bool is true; copies them."""
         some = self.matrix()[samples]
         return (_of_dense(some) if self.dense else _of_csr(some))._replace(names=self.names)
