@@ -29,7 +29,6 @@ KERNELS = "sklearn_xc._kernels."
 EXTENSIONS = {
     "common._pace": ("c", True),
     "common._sparse_rows": ("c", False),
-    "common._vector_ops": ("c", False),
     "ppdsparse._active_set": ("c++", False),
     "ppdsparse._byte_rows": ("c", False),
     "ppdsparse._byte_search": ("c++", False),
@@ -170,7 +169,7 @@ OPENMP = {
 }
 
 CLONES_PROBE = r"""
-__attribute__((target_clones(%s, "default"))) static void twice(float *x) {
+__attribute__((target_clones(%s, "default"))) static inline void twice(float *x) {
     for (int i = 0; i < 16; i++) x[i] += x[i];
 }
 int main(int argc, char **argv) {

@@ -9,7 +9,7 @@ import os
 SPIN_COUNT = "10000"
 
 
-def _load():
+def _load() -> None:
     """Load the OpenMP library, which reads its environment once, with that count.
 
     Not where the user has chosen. Where something else has loaded the library before, its count

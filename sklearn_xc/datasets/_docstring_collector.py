@@ -5,7 +5,10 @@ import inspect
 import pkgutil
 import sys
 import warnings
+from collections.abc import Iterable, Iterator
 from operator import itemgetter
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -37,26 +40,16 @@ _HOOKS = frozenset({"breakpointhook", "displayhook", "excepthook", "unraisableho
 _EXPERIMENTAL = frozenset({"HalvingGridSearchCV", "HalvingRandomSearchCV", "IterativeImputer"})
 
 
-def public_docstrings(package):
-    """Return the docstring of every public function, class and method of a package.
+def public_docstrings(package: str) -> dict[str, str]:
+    """Return the docstrings of public functions, classes and methods of a package, by dotted name.
 
-    Parameters
-    ----------
-    package : str
-        Name of an installed package, or ``"stdlib"`` for the standard library.
-
-    Returns
-    -------
-    docstrings : dict of str to str
-        Dotted name to docstring, sorted by name. Every object stands here once, under the public
-        name with the fewest parts. Methods stand under the class that defines them.
-
-    Raises
-    ------
-    ModuleNotFoundError
-        If there is no such package.
+    `package` is installed, or ``"stdlib"`` for the standard library. Names are sorted. Every object
+    stands here once, under the public name with the fewest parts, methods under the class that
+    defines them.
     """
-    candidates = {}  # id -> (object, its names); the object is kept so that no id is used twice
+    # id -> (object, its names), since not all objects hash; the object is kept so that no id is
+    # used twice
+    candidates: dict[int, tuple[Any, list[str]]] = {}
     for module_name, module in _public_modules(package):
         for name, thing in _public_names(module):
             path = f"{module_name}.{name}".removeprefix("builtins.")
@@ -71,7 +64,7 @@ def public_docstrings(package):
     return dict(sorted(docstrings.items()))
 
 
-def _awkwardness(path, thing):
+def _awkwardness(path: str, thing: Any) -> tuple:
     """Return the key that puts first the name that a user would import."""
     module, _, name = path.rpartition(".")
     return (
@@ -83,7 +76,7 @@ def _awkwardness(path, thing):
     )
 
 
-def _public_modules(package):
+def _public_modules(package: str) -> list[tuple[str, ModuleType]]:
     """Return names and modules of the public part of a package, imported, in alphabetical order."""
     if package == "stdlib":
         names = _stdlib_roots()
@@ -106,13 +99,15 @@ def _public_modules(package):
     return sorted(modules, key=itemgetter(0))
 
 
-def _stdlib_roots():
+def _stdlib_roots() -> list[str]:
+    """Return the modules of the standard library that are walked."""
     roots = {name for name in sys.stdlib_module_names if not name.startswith("_")}
     return [*sorted(roots - _SKIPPED_STDLIB), "os.path"]
 
 
-def _imported(name):
+def _imported(name: str) -> ModuleType | None:
     """Return the module, or None where it belongs to another platform or lacks a dependency."""
+    # modules that are deprecated warn of it on import
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -121,7 +116,7 @@ def _imported(name):
             return None
 
 
-def _public_names(module):
+def _public_names(module: ModuleType) -> Iterator[tuple[str, Any]]:
     """Yield functions and classes that a module offers, with the names it offers them under.
 
     What a module makes on demand counts if it is listed in ``__all__``; the rest of that kind are
@@ -136,8 +131,11 @@ def _public_names(module):
             or not (inspect.isclass(thing) or _is_routine(thing))
         ):
             continue
-        home = getattr(thing, "__module__", None) or module.__name__  # C functions may lack it
-        if listed is None:  # its own names, or those of its private part
+        # where the object was made: a module without `__all__` shows its imports as well; C
+        # functions may lack it
+        home = getattr(thing, "__module__", None) or module.__name__
+        # its own names, or those of its private part, as of _bisect in bisect
+        if listed is None:
             public = home in (module.__name__, f"_{module.__name__}")
             public = public or home.startswith(f"{module.__name__}._")
         else:
@@ -146,7 +144,7 @@ def _public_names(module):
             yield name, thing
 
 
-def _attributes(module, names):
+def _attributes(module: ModuleType, names: Iterable[str]) -> Iterator[tuple[str, Any]]:
     """Yield the attributes of these names, but for those whose very use warns of their end."""
     for name in sorted(set(names)):
         with warnings.catch_warnings():
@@ -159,24 +157,29 @@ def _attributes(module, names):
         yield name, thing
 
 
-def _is_routine(thing):
+def _is_routine(thing: Any) -> bool:
+    """Return whether an object is a function of any kind, such as one of NumPy in C."""
     return inspect.isroutine(thing) or isinstance(thing, np.ufunc | type(np.dot))
 
 
-def _methods(cls):
+def _methods(cls: type) -> Iterator[tuple[str, Any]]:
+    """Yield the public methods that a class defines itself."""
     for name, attribute in vars(cls).items():
         if not name.startswith("_") and _is_routine(attribute):
             yield name, attribute
 
 
-def _add_docstring(docstrings, path, thing):
+def _add_docstring(docstrings: dict[str, str], path: str, thing: Any) -> None:
+    """Add the docstring of an object, if it has one of its own and is not deprecated."""
+    # of a class its own attribute: `__doc__` would be that of a base class
     text = vars(thing).get("__doc__") if inspect.isclass(thing) else thing.__doc__
-    own = isinstance(text, str) and text is not type(thing).__doc__
-    if own and not _is_deprecated(thing, text):
+    if not isinstance(text, str) or text is type(thing).__doc__:  # that of the class of `thing`
+        return
+    if not _is_deprecated(thing, text):
         docstrings[path] = inspect.cleandoc(text)
 
 
-def _is_deprecated(thing, text):
+def _is_deprecated(thing: Any, text: str) -> bool:
     """Return whether the object says so: by its decorator (PEP 702), or before its first
     section.
     """

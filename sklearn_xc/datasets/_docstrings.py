@@ -4,12 +4,14 @@ import numbers
 import re
 import zlib
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from operator import itemgetter
 
 import numpy as np
 from sklearn.utils import Bunch, check_random_state
 
+from ..utils._typing import RandomState
 from ._docstring_collector import public_docstrings
 
 _PACKAGES = ("numpy", "scipy", "sklearn", "stdlib")
@@ -68,10 +70,12 @@ Split: one passage of every object, chosen at random with a fixed seed, is held 
 """
 
 
-def cut_into_passages(docstring):
+def cut_into_passages(docstring: str) -> list[str]:
     """Cut a docstring into a few sentences each, without code, signatures and references."""
+    # Doctests before literal blocks, which may hold some; the line before a literal block is text.
     for pattern, kept in [(_DOCTEST, ""), (_SKIPPED_DIRECTIVE, ""), (_LITERAL, r"\1\2:")]:
         docstring = pattern.sub(kept, docstring)
+    # text, title, body, title, body, ...: what the pattern captures stands between the parts
     introduction, *sections = _TITLE.split(docstring)
     texts = list(_paragraphs(introduction, in_section=False))
     for title, body in zip(sections[::2], sections[1::2], strict=True):
@@ -85,7 +89,8 @@ def cut_into_passages(docstring):
     ]
 
 
-def _joined_sentences(sentences):
+def _joined_sentences(sentences: list[str]) -> Iterator[str]:
+    """Yield passages of enough words, each of one sentence or of several short ones."""
     passage, n_words = [], 0
     for sentence in sentences:
         if _SKIPPED_SENTENCE.search(sentence):
@@ -99,18 +104,20 @@ def _joined_sentences(sentences):
         yield " ".join(passage)
 
 
-def _plain(text):
+def _plain(text: str) -> str:
     """Strip markup from a text."""
     text = _CITATION.sub("", _ROLE.sub(r"\1", text))
     return " ".join(text.replace("`", "").replace("**", "").split())
 
 
-def _paragraphs(text, in_section):
+def _paragraphs(text: str, in_section: bool) -> list[str]:
     """Join the lines that belong together; leave out the headers of parameters.
 
     A paragraph ends before an empty line, an item of a list or a change of indentation.
     """
-    paragraphs = [[]]
+    # Each line is looked at with the next one: a line above one that is further to the right is a
+    # header in a section of parameters.
+    paragraphs: list[list[str]] = [[]]
     lines = [(len(line) - len(line.lstrip()), line.strip()) for line in text.splitlines()]
     previous = 0
     for (indent, line), (next_indent, next_line) in pairwise([*lines, (0, "")]):
@@ -129,7 +136,9 @@ def _paragraphs(text, in_section):
     return [joined for lines in paragraphs if (joined := " ".join(lines).strip())]
 
 
-def load_docstrings(packages=_PACKAGES, *, min_passages=3, random_state=0):
+def load_docstrings(
+    packages: Sequence[str] = _PACKAGES, *, min_passages: int = 3, random_state: RandomState = 0
+) -> Bunch:
     """Load the docstrings of installed packages as a text classification problem.
 
     Which function or class does this passage describe? The classes are the public functions,
@@ -183,6 +192,7 @@ def load_docstrings(packages=_PACKAGES, *, min_passages=3, random_state=0):
     if not isinstance(min_passages, numbers.Integral) or min_passages < 2:
         raise ValueError(f"min_passages must be a whole number of at least 2, got {min_passages!r}")
     seed = check_random_state(random_state).randint(2**31)
+    # One passage of each is held out, and the others are learnt from.
     objects = {
         name: cut
         for name, cut in _distinct_passages(_docstrings_of(packages)).items()
@@ -207,8 +217,8 @@ def load_docstrings(packages=_PACKAGES, *, min_passages=3, random_state=0):
     )
 
 
-def _docstrings_of(packages):
-    """Name to docstring, sorted by name; of objects with the same docstring only one."""
+def _docstrings_of(packages: Sequence[str]) -> dict[str, str]:
+    """Return docstrings by sorted names; of objects with the same docstring only one."""
     if isinstance(packages, str) or not len(packages):
         raise ValueError(
             f"packages must be a non-empty sequence of names such as {_PACKAGES}, got {packages!r}"
@@ -219,18 +229,20 @@ def _docstrings_of(packages):
             named |= public_docstrings(package)
         except ModuleNotFoundError as error:
             raise ValueError(f"packages: {package!r} cannot be imported ({error})") from error
+    # the shortest name comes last, and stays
     shortest_name = {}
     for name in sorted(named, key=lambda name: (name.count("."), name), reverse=True):
         shortest_name[named[name]] = name
     return {name: docstring for docstring, name in sorted(shortest_name.items(), key=itemgetter(1))}
 
 
-def _distinct_passages(docstrings):
+def _distinct_passages(docstrings: dict[str, str]) -> dict[str, list[str]]:
     """Return passages of every object, without those that stand in the docstring of another one
     too.
     """
     objects = {
         name: list(dict.fromkeys(cut_into_passages(docstrings[name]))) for name in docstrings
     }
+    # a passage of several objects has no single right answer
     uses = Counter(passage for cut in objects.values() for passage in cut)
     return {name: [p for p in cut if uses[p] == 1] for name, cut in objects.items()}

@@ -2,11 +2,13 @@
 
 import numbers
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
+from ..utils._typing import RandomState
 from ._single_label import INDICATOR_DTYPE
 
 _ROWS_PER_BLOCK = 1 << 16
@@ -28,7 +30,7 @@ PRESETS = {
         "topic_signal": 0.2,
     },
     # N, D, K and the means that come out, which repeated labels and words lower, are those of the
-    # repository's table; the exponent leaves most labels 4 rows or fewer.
+    # repository's table; the exponent leaves most labels 4 samples or fewer.
     "amazon-670k": {
         "n_samples": 490_449,
         "n_features": 135_909,
@@ -48,37 +50,37 @@ PRESETS = {
 
 
 def make_xc_classification(
-    n_samples=None,
-    n_features=None,
-    n_classes=None,
+    n_samples: int | None = None,
+    n_features: int | None = None,
+    n_classes: int | None = None,
     *,
-    preset="short-texts",
-    n_labels=None,
-    n_tokens=None,
-    n_characteristic=None,
-    signal=None,
-    class_exponent=None,
-    feature_exponent=None,
-    feature_shift=None,
-    n_topics=None,
-    topic_share=None,
-    topic_signal=None,
-    random_state=None,
-):
+    preset: str = "short-texts",
+    n_labels: float | None = None,
+    n_tokens: float | None = None,
+    n_characteristic: int | None = None,
+    signal: float | None = None,
+    class_exponent: float | None = None,
+    feature_exponent: float | None = None,
+    feature_shift: float | None = None,
+    n_topics: int | None = None,
+    topic_share: float | None = None,
+    topic_signal: float | None = None,
+    random_state: RandomState = None,
+) -> tuple[sp.csr_matrix, np.ndarray | sp.csr_matrix]:
     """Generate a random problem that looks like the classification of texts.
 
     The model: every class gets `n_characteristic` features of its own, drawn uniformly (two
-    classes may share some). A row first gets its label or labels: class ``c`` with a probability
+    classes may share some). A sample first gets its label or labels: class ``c`` with a probability
     proportional to ``(c + 1) ** -class_exponent``. Then it gets a number of tokens with a Poisson
     distribution. Each token names, with probability `signal`, a characteristic feature of one of
-    the labels of its row; otherwise feature ``j`` with a probability proportional to
+    the labels of its sample; otherwise feature ``j`` with a probability proportional to
     ``(j + 1 + feature_shift) ** -feature_exponent``, whatever the labels (the law of Zipf, with a
-    shift that of Zipf and Mandelbrot). Tokens are counted, and the counts of a row scaled to unit
-    length.
+    shift that of Zipf and Mandelbrot). Tokens are counted, and the counts of a sample scaled to
+    unit length.
 
     With `n_topics` every class belongs to one topic, drawn uniformly, and every topic has
     ``3 * n_characteristic`` features of its own, drawn with a probability proportional to
-    ``1 / (j + 1 + feature_shift)``. A row has a topic; each of its labels is with probability
+    ``1 / (j + 1 + feature_shift)``. A sample has a topic; each of its labels is with probability
     `topic_share` one of that topic, and each token with probability `topic_signal` one of its
     features. So labels that occur together are alike, which is what label trees live on.
 
@@ -90,7 +92,7 @@ def make_xc_classification(
     Parameters
     ----------
     n_samples : int, default=None
-        Number of rows. This and every following None stands for the value of the preset.
+        Number of samples. This and every following None stands for the value of the preset.
     n_features : int, default=None
         Number of features.
     n_classes : int, default=None
@@ -117,20 +119,20 @@ def make_xc_classification(
         ================ ============= =============
 
         The second has the shape of the data set Amazon-670K [2]_: about 75 non-zeros and 5.45
-        labels a row, more than half of the labels with at most 4 rows. It takes five seconds and
-        1 GB.
+        labels a sample, more than half of the labels with at most 4 samples. It takes five seconds
+        and 1 GB.
     n_labels : float, default=None
-        A number of at least 1 gives a multilabel problem with about that many labels a row: 1 plus
-        a Poisson draw, where repeated labels count once.
+        A number of at least 1 gives a multilabel problem with about that many labels a sample: 1
+        plus a Poisson draw, where repeated labels count once.
     n_tokens : float, default=None
-        Mean number of tokens of a row, at least 1: 1 plus a Poisson draw.
+        Mean number of tokens of a sample, at least 1: 1 plus a Poisson draw.
     n_characteristic : int, default=None
         Number of features drawn for every class.
     signal : float, default=None
         Share of the tokens that come from the labels, from 0 (nothing to learn) to 1 (no noise).
     class_exponent : float, default=None
         Exponent of the power law of the class sizes; 0 makes them alike. In a multiclass problem
-        of at least `n_classes` rows every class occurs: the law then governs the other rows.
+        of at least `n_classes` samples every class occurs: the law then governs the other samples.
     feature_exponent : float, default=None
         Exponent of the power law of the features that do not depend on the labels.
     feature_shift : float, default=None
@@ -138,7 +140,7 @@ def make_xc_classification(
     n_topics : int, default=None
         Number of topics.
     topic_share : float, default=None
-        Share of the labels that are of the topic of their row, from 0 to 1; only with topics.
+        Share of the labels that are of the topic of their sample, from 0 to 1; only with topics.
     topic_signal : float, default=None
         Share of the tokens that come from the topic; with `signal` at most 1; only with topics.
     random_state : int, RandomState instance or None, default=None
@@ -149,7 +151,7 @@ def make_xc_classification(
     X : csr_matrix of shape (n_samples, n_features), dtype float32
         Rows of unit length, column indices int32 and sorted.
     y : ndarray of shape (n_samples,), dtype int64, or csr_matrix of shape (n_samples, n_classes)
-        The class of every row, or with `n_labels` the label indicator (dtype int32).
+        The class of every sample, or with `n_labels` the label indicator (dtype int32).
 
     Raises
     ------
@@ -173,6 +175,7 @@ def make_xc_classification(
     >>> Y.shape
     (500, 100)
     """
+    # all arguments by name, before there are other local variables
     given = dict(locals())
     p = _parameters(given.pop("preset"), given)
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31, size=4))
@@ -187,18 +190,23 @@ def make_xc_classification(
     else:
         row_topic = topics.draw(rng, p.n_samples)
         labels = topics.labels(rng, row_topic, label_ptr, p.topic_share)
+    # a class that never occurs cannot be learnt: one sample each, chosen at random, is relabelled
     if p.n_labels is None and p.n_samples >= p.n_classes:
         labels[rng.permutation(p.n_samples)[: p.n_classes]] = np.arange(p.n_classes)
     shape = p.n_classes, p.n_characteristic
     characteristic = rng.integers(p.n_features, size=shape, dtype=np.int32)
 
+    # Tokens are drawn block by block: arrays of all tokens would take several times the result.
     blocks = []
     for start in range(0, p.n_samples, _ROWS_PER_BLOCK):
         ptr = label_ptr[start : start + _ROWS_PER_BLOCK + 1]
         indptr = _row_starts(rng, len(ptr) - 1, p.n_tokens)
+        # first every token is of no label; then a share is replaced, by one draw from [0, 1): below
+        # `signal` by a feature of a label, in the next `topic_signal` by a feature of the topic
         features = _zipf(rng, indptr[-1], p)
         source = rng.random(len(features))
         from_label = np.flatnonzero(source < p.signal)
+        # token t is of the sample whose slice of `indptr` it lies in
         rows = np.searchsorted(indptr, from_label, side="right") - 1
         token_labels = labels[rng.integers(ptr[rows], ptr[rows + 1])]
         features[from_label] = characteristic[
@@ -215,7 +223,7 @@ def make_xc_classification(
     return X, _indicator(labels, label_ptr, p.n_classes)
 
 
-def _parameters(preset, given):
+def _parameters(preset: str, given: dict[str, Any]) -> SimpleNamespace:
     """Return the given parameters, and the preset's values for the rest, as attributes."""
     if preset not in PRESETS:
         raise ValueError(f"preset must be one of {', '.join(map(repr, PRESETS))}, got {preset!r}")
@@ -242,9 +250,11 @@ def _parameters(preset, given):
 class _Topics:
     """Topics of classes: which classes and which features each of them has."""
 
-    def __init__(self, rng, p):
+    def __init__(self, rng: np.random.Generator, p: SimpleNamespace) -> None:
         topic_of = rng.integers(p.n_topics, size=p.n_classes)
-        topic_of[rng.permutation(p.n_classes)[: p.n_topics]] = np.arange(p.n_topics)  # none empty
+        # no topic is empty: one class each, drawn without repetition
+        topic_of[rng.permutation(p.n_classes)[: p.n_topics]] = np.arange(p.n_topics)
+        # classes by topic, those of topic t at starts[t] to starts[t + 1] - 1
         self.classes = np.argsort(topic_of, kind="stable")
         self.starts = np.searchsorted(topic_of[self.classes], np.arange(p.n_topics + 1))
         sizes = (self.classes + 1.0) ** -p.class_exponent
@@ -254,13 +264,17 @@ class _Topics:
         )
         self.own = ranks.astype(np.int32).reshape(p.n_topics, -1)
 
-    def draw(self, rng, n):
+    def draw(self, rng: np.random.Generator, n: int) -> np.ndarray:
         """Draw topics, each as often as its classes together."""
         position = rng.random(n) * self.before[-1]
         return np.searchsorted(self.before[self.starts[1:-1]], position, side="right")
 
-    def labels(self, rng, row_topic, label_ptr, share):
-        """Return a class for each place, of the topic of its row or of any."""
+    def labels(
+        self, rng: np.random.Generator, row_topic: np.ndarray, label_ptr: np.ndarray, share: float
+    ) -> np.ndarray:
+        """Return a class for each place, of the topic of its sample or of any."""
+        # By inversion: a uniform number between the sums of sizes before the first and after the
+        # last class of the topic, and the class whose share of the sum it falls into.
         topic = np.repeat(row_topic, np.diff(label_ptr))
         other = rng.random(len(topic)) >= share
         topic[other] = self.draw(rng, int(other.sum()))
@@ -268,14 +282,16 @@ class _Topics:
         place = np.searchsorted(
             self.before, first + rng.random(len(topic)) * (last - first), "right"
         )
+        # rounding may reach the class before or after
         return self.classes[np.clip(place - 1, self.starts[topic], self.starts[topic + 1] - 1)]
 
-    def features(self, rng, topics):
+    def features(self, rng: np.random.Generator, topics: np.ndarray) -> np.ndarray:
         """Return a feature of each of the topics."""
         return self.own[topics, rng.integers(self.own.shape[1], size=len(topics))]
 
 
-def _check_number(name, value, kind, smallest, largest):
+def _check_number(name: str, value: Any, kind: type, smallest: float, largest: float) -> None:
+    """Refuse a parameter that is no number of the kind, or out of its range."""
     if (
         not isinstance(value, kind)
         or isinstance(value, bool | np.bool_)
@@ -285,24 +301,26 @@ def _check_number(name, value, kind, smallest, largest):
         raise ValueError(f"{name} must be {what} from {smallest} to {largest}, got {value!r}")
 
 
-def _row_starts(rng, n_rows, mean):
+def _row_starts(rng: np.random.Generator, n_rows: int, mean: float) -> np.ndarray:
     """Return the row pointer of rows of 1 + Poisson(mean - 1) entries."""
     indptr = np.zeros(n_rows + 1, dtype=np.int64)
     np.cumsum(1 + rng.poisson(mean - 1, size=n_rows), out=indptr[1:])
     return indptr
 
 
-def _zipf(rng, size, p):
+def _zipf(rng: np.random.Generator, size: int, p: SimpleNamespace) -> np.ndarray:
     """Return features that do not depend on the labels."""
     drawn = _power_law(rng, size, p.n_features, p.feature_exponent, p.feature_shift)
     return drawn.astype(np.int32)
 
 
-def _power_law(rng, size, n_values, exponent, shift=0.0):
-    """Draw from 0..n_values-1 by inversion of the distribution with density ~ x**-exponent.
-
-    A continuous x on [1 + shift, n_values + 1 + shift) is cut to whole numbers.
-    """
+def _power_law(
+    rng: np.random.Generator, size: int, n_values: int, exponent: float, shift: float = 0.0
+) -> np.ndarray:
+    """Draw from 0..n_values-1 with a density like x**-exponent, by inversion."""
+    # A continuous x on [first, end) is cut to whole numbers. Its distribution function is
+    # F(x) = (x^p - first^p) / (end^p - first^p) with p = 1 - exponent, or for p = 0
+    # log(x / first) / log(end / first); x = F^-1(u) for u uniform in [0, 1).
     uniform = rng.random(size)
     first, end = 1.0 + shift, n_values + 1.0 + shift
     power = 1.0 - exponent
@@ -315,7 +333,10 @@ def _power_law(rng, size, n_values, exponent, shift=0.0):
     return np.clip(x.astype(np.int64) - 1, 0, n_values - 1)
 
 
-def _unit_rows_of_counts(features, indptr, n_features):
+def _unit_rows_of_counts(
+    features: np.ndarray, indptr: np.ndarray, n_features: int
+) -> sp.csr_matrix:
+    """Return CSR rows of length 1, whose entries are like the counts of features."""
     X = sp.csr_matrix(
         (np.ones(len(features), np.float32), features, indptr),
         shape=(len(indptr) - 1, n_features),
@@ -326,7 +347,8 @@ def _unit_rows_of_counts(features, indptr, n_features):
     return X
 
 
-def _indicator(labels, label_ptr, n_classes):
+def _indicator(labels: np.ndarray, label_ptr: np.ndarray, n_classes: int) -> sp.csr_matrix:
+    """Return the indicator of labels, in which one that is drawn twice counts once."""
     Y = sp.csr_matrix(
         (np.ones(len(labels), INDICATOR_DTYPE), labels, label_ptr),
         shape=(len(label_ptr) - 1, n_classes),

@@ -3,6 +3,8 @@
 import shutil
 import tempfile
 import weakref
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -13,20 +15,22 @@ from ._xc_format import iter_xc, load_xc
 AT_ONCE = 1024  # samples that are predicted together
 
 
-def batches(rows, size: int = AT_ONCE):
-    """Yield lists of rows."""
-    waiting = []
-    for row in rows:
-        waiting.append(row)
-        if len(waiting) == size:
-            yield waiting
-            waiting = []
-    if waiting:
-        yield waiting
+def batches(samples: Iterable, size: int = AT_ONCE) -> Iterator[list]:
+    """Yield lists of `size` samples, and a last one of those left over."""
+    leftover = []
+    for sample in samples:
+        leftover.append(sample)
+        if len(leftover) == size:
+            yield leftover
+            leftover = []
+    if leftover:
+        yield leftover
 
 
-def parts_of(path: str, columns: TextColumns, numbers: bool, size=AT_ONCE, only_labelled=False):
-    """Yield lines, texts or features, and labels of the samples of a file, some at a time."""
+def parts_of(
+    path: str, columns: TextColumns, numbers: bool, size: int = AT_ONCE, only_labelled: bool = False
+) -> Iterator[tuple[list[int], Any, list[list]]]:
+    """Yield lines, texts or features, and labels of the samples of a file, `size` at a time."""
     if not numbers:
         rows = (row for row in read(path, columns) if row.labels or not only_labelled)
         for batch in batches(rows, size):
@@ -40,12 +44,12 @@ def parts_of(path: str, columns: TextColumns, numbers: bool, size=AT_ONCE, only_
         line += X.shape[0]
 
 
-def lists_of(Y) -> list[list[int]]:
+def lists_of(Y: sparse.csr_matrix) -> list[list[int]]:
     """Return the labels of each row of an indicator."""
     return [one.tolist() for one in np.split(Y.indices, Y.indptr[1:-1])]
 
 
-def indicator_of(labels: list[list], names) -> sparse.csr_array:
+def indicator_of(labels: list[list], names: Collection[str]) -> sparse.csr_array:
     """Return the indicator of lists of labels; labels that are none of the names are left out."""
     places = {name: place for place, name in enumerate(names)}
     found = [[places[one] for one in some if one in places] for some in labels]
@@ -64,24 +68,19 @@ def texts_of_labels(path: str) -> dict[str, list[str]]:
     return found
 
 
-def held_out(n, share, seed):
+def held_out(n: int, share: float, seed: int) -> np.ndarray:
     """Return the numbers of the samples to measure with, ascending."""
+    # one to measure with, and two to train with, of two classes
     if n < 3:
         raise ValueError(f"{n} samples with labels are too few; at least 3 are needed")
     return np.sort(np.random.default_rng(seed).permutation(n)[: max(1, round(share * n))])
 
 
 class TextSamples:
-    """The samples with labels of a file of texts.
+    """Samples with labels of a file of texts, which are read again in each pass.
 
-    Parameters
-    ----------
-    path : str
-    columns : TextColumns
-    seen : callable
-        Called with the number of rows read so far, in the first pass.
-    texts_of : dict
-        Label -> list of texts, of labels that may have no sample.
+    ``seen(n)`` is called for each row of the first pass. `texts_of` has the texts of labels, of
+    which some may have no sample.
 
     Attributes
     ----------
@@ -94,9 +93,16 @@ class TextSamples:
         Of the columns of the indicator, or all classes; the other is None.
     """
 
-    def __init__(self, path: str, columns: TextColumns, seen, texts_of=None):
+    def __init__(
+        self,
+        path: str,
+        columns: TextColumns,
+        seen: Callable[[int], None],
+        texts_of: dict[str, list[str]] | None = None,
+    ) -> None:
         self.texts_of = texts_of or {}
         self._path, self._columns = path, columns
+        # Of a text only a hash stays, to tell copies by: the texts may be larger than memory.
         self.labels, self._hashes, self.n_empty = [], [], 0
         for number, row in enumerate(read(path, columns), 1):
             seen(number)
@@ -107,6 +113,7 @@ class TextSamples:
         if not self.labels:
             raise ValueError(f"{path} has no samples with labels")
         self.n, self.names, self.classes = len(self.labels), None, None
+        # labels with texts alone are classes too: estimators that read texts of labels predict them
         known = sorted({one for some in self.labels for one in some} | self.texts_of.keys())
         if columns.separator is None and all(len(some) == 1 for some in self.labels):
             self.y = np.array([one for (one,) in self.labels], dtype=object)
@@ -115,8 +122,9 @@ class TextSamples:
             self.y, self.names = indicator_of(self.labels, known), np.array(known, dtype=object)
         self.n_labels = len(known)
 
-    def rows(self, places):
+    def rows(self, places: np.ndarray) -> Iterator[str]:
         """Yield the texts of some samples, which are ascending numbers."""
+        # `number` counts samples with labels, which `places` number; the file has others between
         wanted, number = iter(places.tolist()), -1
         following = next(wanted, None)
         for row in read(self._path, self._columns):
@@ -125,19 +133,19 @@ class TextSamples:
                 yield row.text
                 following = next(wanted, None)
 
-    def labels_of(self, places):
+    def labels_of(self, places: np.ndarray) -> np.ndarray | list[list[str]]:
         """Return the labels of some samples, one each or lists of several."""
         if self.names is None:
             return self.y[places]
         return [self.labels[i] for i in places.tolist()]
 
-    def parts(self, places):
+    def parts(self, places: np.ndarray) -> Iterator[tuple[list[str], list[list[str]]]]:
         """Yield texts and labels of some samples."""
         some = ((text, self.labels[i]) for text, i in zip(self.rows(places), places, strict=True))
         for batch in batches(some):
             yield tuple(map(list, zip(*batch, strict=True)))
 
-    def share_of_copies(self, places) -> float:
+    def share_of_copies(self, places: np.ndarray) -> float:
         """Return the share of some samples whose texts are those of others too."""
         outside = set(places.tolist())
         known = {value for i, value in enumerate(self._hashes) if i not in outside}
@@ -145,37 +153,32 @@ class TextSamples:
 
 
 class NumberSamples:
-    """The samples of a file of features and labels that are numbers.
+    """Samples of a file of features and labels that are numbers.
 
-    Parameters
-    ----------
-    path : str
-    header : bool
-        As of `load_xc`.
-    scratch : str or None
-        A folder where they are put and mapped.
+    `header` is that of `load_xc`. With a folder `scratch` they are put there and mapped.
     """
 
     names, classes, texts_of, n_empty = None, None, None, 0
 
-    def __init__(self, path: str, header: bool, scratch: str | None):
+    def __init__(self, path: str, header: bool, scratch: str | None) -> None:
         to = None
         if scratch is not None and header:
+            # removed with the samples, whose mapped arrays need the files until then
             to = tempfile.mkdtemp(dir=scratch)
             weakref.finalize(self, shutil.rmtree, to, ignore_errors=True)
         self.X, self.y = load_xc(path, header=header, to=to)
         self.n, self.n_labels = self.y.shape
 
-    def rows(self, places):
+    def rows(self, places: np.ndarray) -> sparse.csr_matrix:
         """Return the features of some samples, as they lie there if these are all."""
         return self.X if len(places) == self.n else self.X[places]
 
-    def parts(self, places):
+    def parts(self, places: np.ndarray) -> Iterator[tuple[sparse.csr_matrix, list[list[int]]]]:
         """Yield features and labels of some samples."""
         for start in range(0, len(places), AT_ONCE):
             some = places[start : start + AT_ONCE]
             yield self.X[some], lists_of(self.y[some])
 
-    def share_of_copies(self, places) -> float:
+    def share_of_copies(self, places: np.ndarray) -> float:
         """Return 0: rows of numbers are not compared."""
         return 0.0

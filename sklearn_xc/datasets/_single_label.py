@@ -1,9 +1,10 @@
-"""From label indicators to one label a row."""
+"""From label indicators to one label a sample."""
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..utils._matrix import checked, checked_csr
+from ..utils._typing import MatrixLike
 
 # Of the indicators made here. An indicator is computed with: ``Y.T @ Y`` counts how often labels
 # stand together, ``-Y.sum(axis=0)`` sorts them by frequency. In 8 bits the first overflows at 256
@@ -12,10 +13,10 @@ from ..utils._matrix import checked, checked_csr
 INDICATOR_DTYPE = np.int32
 
 
-def first_label(Y):
-    """Return the smallest label of every row of a label indicator.
+def first_label(Y: MatrixLike) -> tuple[np.ndarray, np.ndarray]:
+    """Return the smallest label of every sample of a label indicator.
 
-    This turns a multilabel problem with about one label a row into a multiclass one.
+    This turns a multilabel problem with about one label a sample into a multiclass one.
 
     Parameters
     ----------
@@ -25,9 +26,9 @@ def first_label(Y):
     Returns
     -------
     labels : ndarray of shape (n_samples,), dtype int64
-        The smallest column number with a label, and -1 in rows without labels.
+        The smallest column number with a label, and -1 for samples without labels.
     has_label : ndarray of shape (n_samples,), dtype bool
-        Whether the row has a label.
+        Whether the sample has a label.
 
     Raises
     ------
@@ -50,8 +51,10 @@ def first_label(Y):
     Y = checked(Y, "Y") if sp.issparse(Y) else np.asarray(Y)
     if Y.ndim != 2:
         raise ValueError(f"Y must be two-dimensional, it has shape {Y.shape}")
+    # stored zeros are no labels, which `nonzero` leaves out
     rows, columns = Y.nonzero()
     n_samples, n_classes = Y.shape
+    # n_classes, larger than any column, stays where there is no label
     labels = np.full(n_samples, n_classes, dtype=np.int64)
     np.minimum.at(labels, rows, columns)
     has_label = labels < n_classes
@@ -59,11 +62,13 @@ def first_label(Y):
     return labels, has_label
 
 
-def repeat_per_label(X, Y):
-    """Repeat each row for every label that it has, with that label.
+def repeat_per_label(
+    X: MatrixLike, Y: MatrixLike
+) -> tuple[np.ndarray | sp.csr_array, np.ndarray, np.ndarray]:
+    """Repeat each sample for every label that it has, with that label.
 
     This turns a multilabel problem into a multiclass one for training, as the MEMOIR paper does
-    with its data. Split into training and test rows before.
+    with its data. Split into training and test samples before.
 
     Parameters
     ----------
@@ -75,20 +80,20 @@ def repeat_per_label(X, Y):
     Returns
     -------
     X_repeated : ndarray or csr_array of shape (n_labels, n_features)
-        Rows in the order of X; those without labels are left out.
+        Samples in the order of X; samples without labels are left out.
     y : ndarray of shape (n_labels,), dtype int64
-        Column numbers, ascending for the copies of a row.
+        Column numbers, ascending for the copies of a sample.
     rows : ndarray of shape (n_labels,), dtype int64
         The row of X that each is a copy of.
 
     Raises
     ------
     ValueError
-        If `Y` is not two-dimensional, or X and Y have different numbers of rows.
+        If `Y` is not two-dimensional, or X and Y have different numbers of samples.
 
     See Also
     --------
-    first_label : One label a row, without repetitions.
+    first_label : One label a sample, without repetitions.
 
     Examples
     --------
@@ -106,7 +111,7 @@ def repeat_per_label(X, Y):
     if Y.ndim != 2:
         raise ValueError(f"Y must be two-dimensional, it has shape {Y.shape}")
     if len(X.shape) != 2 or X.shape[0] != Y.shape[0]:
-        raise ValueError(f"X and Y must have as many rows, got shapes {X.shape} and {Y.shape}")
+        raise ValueError(f"X and Y must have as many samples, got shapes {X.shape} and {Y.shape}")
     rows, labels = (found.astype(np.int64) for found in Y.nonzero())
     order = np.lexsort((labels, rows))
     rows, labels = rows[order], labels[order]

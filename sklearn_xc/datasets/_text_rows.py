@@ -6,10 +6,11 @@ import json
 import lzma
 import sys
 import zlib
+from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from itertools import count
-from typing import NamedTuple
+from typing import IO, Any, NamedTuple
 
 from ..utils._optional_import import optional_import
 from ._xc_reader import open_text
@@ -29,7 +30,7 @@ PREFIX = "__label__"  # of labels in lines of fastText
 
 
 class Row(NamedTuple):
-    """A sample: the line where it begins, its text and its labels, each once."""
+    """Sample of a file: the line where it begins, its text and its labels, each once."""
 
     line: int
     text: str
@@ -38,7 +39,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class TextColumns:
-    """Where text and labels stand in a file; a model file remembers it."""
+    """Places of text and labels in a file, which a model file remembers."""
 
     text: list[str]
     labels: str | None = None
@@ -47,7 +48,9 @@ class TextColumns:
     header: bool = True
     quotes: bool = True
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
+        """Refuse what a model file may hold and a command line may say, but no file can have."""
+        # newlines and quotation marks have meanings of their own in a line of fields
         one = self.separator
         if one is not None and (not isinstance(one, str) or len(one) != 1 or one in '"\r\n'):
             raise ValueError(f"--separator must be one character, got {one!r}")
@@ -57,7 +60,7 @@ class TextColumns:
         ):
             raise ValueError(f"columns must be given by their names, got {self}")
 
-    def notes(self) -> dict:
+    def notes(self) -> dict[str, Any]:
         """Return what `Columns(**notes)` needs."""
         return asdict(self)
 
@@ -73,6 +76,7 @@ def format_of(path: str, columns: TextColumns) -> str:
         return ENDINGS[parts[-1]]
     if path == "-":
         return "lines"
+    # no ending that tells: the first line does
     with open_text(path, "rb") as file:
         first = next(_lines(file, path), "").split()
     if any(word.startswith(PREFIX) for word in first):
@@ -81,12 +85,13 @@ def format_of(path: str, columns: TextColumns) -> str:
         if parts[-1] == "txt" and columns.labels is None:  # texts to answer for
             return "lines"
         raise ValueError(f"{path}: the ending names no format of columns; give --format")
+    # a header N D K; lines of LIBSVM are labels and pairs feature:value
     if len(first) == 3 and all(word.isdecimal() for word in first):
         return "xc"
     return "libsvm" if first and all(":" in word for word in first[1:]) else "lines"
 
 
-def read(path: str, columns: TextColumns):
+def read(path: str, columns: TextColumns) -> Iterator[Row]:
     """Yield the rows of a file of texts, one at a time; "-" is the standard input."""
     kind = format_of(path, columns)
     if kind == "parquet":
@@ -112,9 +117,10 @@ def read(path: str, columns: TextColumns):
             raise ValueError(f"{name} holds numbers ({kind}), and texts are needed here")
 
 
-def _lines(file, name):
+def _lines(file: IO[bytes], name: str) -> Iterator[str]:
     """Yield the lines of a file as texts, with their ends."""
     for number in count(1):
+        # at most one byte more than allowed, so that a file of one line does not fill the memory
         try:
             line = file.readline(LONGEST + 1)
         except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
@@ -135,7 +141,7 @@ def _lines(file, name):
             ) from error
 
 
-def _table(lines, name, columns, delimiter):
+def _table(lines: Iterator[str], name: str, columns: TextColumns, delimiter: str) -> Iterator[Row]:
     """Yield the rows of lines of fields, the first of which names them."""
     header = None
     for line, fields in _records(lines, name, columns.quotes, delimiter):
@@ -146,6 +152,7 @@ def _table(lines, name, columns, delimiter):
             texts, labels = _places(header, columns, name)
             if columns.header:
                 continue
+        # a delimiter in a text that is not quoted would move the columns unnoticed
         place = f"{name}, line {line}"
         if len(fields) != len(header):
             raise ValueError(f"{place} has {len(fields)} fields, and the first line {len(header)}")
@@ -153,11 +160,19 @@ def _table(lines, name, columns, delimiter):
         yield Row(line, " ".join(fields[text] for text in texts), found)
 
 
-def _records(lines, name, quotes, delimiter):
+def _records(
+    lines: Iterator[str], name: str, quotes: bool, delimiter: str
+) -> Iterator[tuple[int, list[str]]]:
     """Yield the line where each record begins, and its fields."""
+    # the module's own limit is 128 KB, for the whole process
     csv.field_size_limit(LONGEST)
-    quoting = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
-    reader, start = csv.reader(lines, delimiter=delimiter, strict=True, quoting=quoting), 1
+    reader = csv.reader(
+        lines,
+        delimiter=delimiter,
+        strict=True,
+        quoting=csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE,
+    )
+    start = 1
     try:
         for fields in reader:
             yield start, fields
@@ -167,7 +182,7 @@ def _records(lines, name, quotes, delimiter):
         raise ValueError(f"{name}, line {start}: {error}{hint}") from error
 
 
-def _places(header, columns, name):
+def _places(header: list[str], columns: TextColumns, name: str) -> tuple[list[int], int | None]:
     """Return the places of the columns of text and of labels."""
     wanted = [*columns.text, *([] if columns.labels is None else [columns.labels])]
     for column in wanted:
@@ -181,11 +196,12 @@ def _places(header, columns, name):
 def split(cell: str, separator: str | None, place: str = "") -> list[str]:
     """Return the labels of a cell; one that holds the separator stands in double quotes."""
     parts = [cell]
+    # the csv module reads quoted labels; line breaks would end its record
     if separator is not None and '"' in cell:
-        options = {"delimiter": separator, "skipinitialspace": True, "strict": True}
         line = cell.replace("\r", " ").replace("\n", " ")
         try:
-            parts = next(csv.reader([line], **options))
+            one = csv.reader([line], delimiter=separator, skipinitialspace=True, strict=True)
+            parts = next(one)
         except csv.Error as error:
             raise ValueError(f"{place}: the labels {cell:.60}: {error}") from error
     elif separator is not None:
@@ -193,7 +209,9 @@ def split(cell: str, separator: str | None, place: str = "") -> list[str]:
     return list(dict.fromkeys(part for part in map(str.strip, parts) if part))
 
 
-def _json(line, place):
+def _json(line: str, place: str) -> dict[str, Any]:
+    """Return the object of a line."""
+    # deeply nested lists are a RecursionError
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -203,7 +221,7 @@ def _json(line, place):
     return value
 
 
-def _from_object(value, columns, place, number):
+def _from_object(value: dict[str, Any], columns: TextColumns, place: str, number: int) -> Row:
     """Return the row of an object with the columns as keys."""
     names = [*columns.text, *([] if columns.labels is None else [columns.labels])]
     for column in names:
@@ -224,14 +242,16 @@ def _from_object(value, columns, place, number):
     return Row(number, " ".join(texts), list(dict.fromkeys(name for name in names if name)))
 
 
-def _of_fasttext(line, number):
+def _of_fasttext(line: str, number: int) -> Row:
+    """Return the row of a line whose labels are words with a prefix."""
     words = line.split()
     labels = [word.removeprefix(PREFIX) for word in words if word.startswith(PREFIX)]
     text = " ".join(word for word in words if not word.startswith(PREFIX))
     return Row(number, text, list(dict.fromkeys(label for label in labels if label)))
 
 
-def _parquet(path, columns):
+def _parquet(path: str, columns: TextColumns) -> Iterator[Row]:
+    """Yield the rows of a Parquet file, which is read as a whole."""
     pandas = optional_import("pandas", "reading Parquet")
     try:
         frame = pandas.read_parquet(path)
@@ -240,6 +260,7 @@ def _parquet(path, columns):
     names = [*columns.text, *([] if columns.labels is None else [columns.labels])]
     _places(list(map(str, frame.columns)), columns, path)
     for number, values in enumerate(zip(*(frame[name] for name in names), strict=True), 1):
+        # lists of labels come as arrays
         plain = [value.tolist() if hasattr(value, "tolist") else value for value in values]
         place = f"{path}, row {number}"
         yield _from_object(dict(zip(names, plain, strict=True)), columns, place, number)

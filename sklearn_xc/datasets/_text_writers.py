@@ -3,14 +3,20 @@
 import csv
 import json
 import re
+from collections.abc import Iterable
+from typing import Any, TextIO, TypeAlias
 
-from ._text_rows import PREFIX
+from ._text_rows import PREFIX, Row
+
+# The line of a sample, and pairs of label and score.
+Answer: TypeAlias = tuple[int, Iterable[tuple[Any, float]]]
 
 
-def as_csv(file, rows, separator):
+def as_csv(file: TextIO, rows: Iterable[Row], separator: str) -> None:
     """Write a header and a line a sample; a label that holds the separator is quoted."""
     writer = csv.writer(file)
     writer.writerow(["text", "labels"])
+    # within a cell labels are quoted as within a line, as `_text_rows.split` reads them
     for row in rows:
         cells = [
             '"' + one.replace('"', '""') + '"' if separator in one or '"' in one else one
@@ -19,14 +25,14 @@ def as_csv(file, rows, separator):
         writer.writerow([row.text, separator.join(cells)])
 
 
-def as_jsonl(file, rows, _):
+def as_jsonl(file: TextIO, rows: Iterable[Row], _: str) -> None:
     """Write an object a sample."""
     for row in rows:
         json.dump({"text": row.text, "labels": row.labels}, file, ensure_ascii=False)
         file.write("\n")
 
 
-def as_fasttext(file, rows, _):
+def as_fasttext(file: TextIO, rows: Iterable[Row], _: str) -> None:
     """Write a line a sample; blanks in labels become "_", and two labels never the same word."""
     words = {}
     for row in rows:
@@ -35,6 +41,7 @@ def as_fasttext(file, rows, _):
             if words.setdefault(word, label) != label:
                 raise ValueError(f"{label!r} and {words[word]!r} would be one label of fastText")
         labels = " ".join(PREFIX + re.sub(r"\s", "_", label) for label in row.labels)
+        # words of the text that look like labels would be read as some
         text = " ".join(word for word in row.text.split() if not word.startswith(PREFIX))
         file.write(f"{labels} {text}\n")
 
@@ -42,7 +49,7 @@ def as_fasttext(file, rows, _):
 WRITERS = {"csv": as_csv, "fasttext": as_fasttext, "jsonl": as_jsonl}
 
 
-def answers_as_jsonl(file, answers, kind):
+def answers_as_jsonl(file: TextIO, answers: Iterable[Answer], kind: str) -> None:
     """Write an object a sample, of pairs of (line, pairs of label and score)."""
     for line, found in answers:
         labels = [{"label": label, kind: round(score, 6)} for label, score in found]
@@ -50,7 +57,7 @@ def answers_as_jsonl(file, answers, kind):
         file.write("\n")
 
 
-def answers_as_csv(file, answers, kind):
+def answers_as_csv(file: TextIO, answers: Iterable[Answer], kind: str) -> None:
     """Write a header and a line for each label of each sample."""
     writer = csv.writer(file)
     writer.writerow(["line", "rank", "label", kind])

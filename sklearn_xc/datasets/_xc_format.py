@@ -2,32 +2,42 @@
 
 import os
 import secrets
+from collections.abc import Iterator
 from contextlib import suppress
 from os import fsdecode
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..utils._matrix import checked
 from ..utils._memory_limit import VARIABLE, memory_limit
+from ..utils._typing import LabelsLike, MatrixLike
 from ._headerless import HeaderlessReader
 from ._mapped_csr import open_folder, write_folder
 from ._xc_reader import XCReader, open_text
 
-_POINTER_BYTES = 32  # a row, in X, Y and the pieces they are made of
+# Of the pointers of a row, in X, Y and the pieces they are made of.
+_POINTER_BYTES = 32
 _ROWS_PER_WRITE = 4096
 # What is in memory for each byte of text: the text twice, and for the four bytes that an entry has
 # at least, its feature, value and place, and these again while rows are put in order.
 _BYTES_A_BYTE = 16
 
 
-def load_xc(path, *, to=None, working_memory=64, header=True):
+def load_xc(
+    path: str | os.PathLike,
+    *,
+    to: str | os.PathLike | None = None,
+    working_memory: int = 64,
+    header: bool = True,
+) -> tuple[sp.csr_matrix, sp.csr_matrix]:
     """Load features and labels from a file in the XC text format.
 
-    The first line is the header ``N D K``: the numbers of rows, features and labels. Every other
-    line is one row, ``l1,l2,... f:v f:v ...``, with labels and features counted from 0. A row
-    without labels starts with a space, a row without features ends after its labels, and an empty
-    line is a row that has neither.
+    The first line is the header ``N D K``: the numbers of samples, features and labels. Every other
+    line is one sample, ``l1,l2,... f:v f:v ...``, with labels and features counted from 0. A sample
+    without labels starts with a space, a sample without features ends after its labels, and an
+    empty line is a sample that has neither.
 
     The file is read in pieces of about one megabyte, so the memory needed is that of the result,
     twice over while its pieces are joined. With `to` it is that of one piece: what is returned lies
@@ -42,21 +52,21 @@ def load_xc(path, *, to=None, working_memory=64, header=True):
         A folder that does not exist or is empty. X and Y are written there as six .npy files, in
         one pass and whole or not at all, and returned mapped and read-only.
     working_memory : int, default=64
-        With `to`, about how many MiB may be in use at a time, as long as no row needs more.
+        With `to`, about how many MiB may be in use at a time, as long as no sample needs more.
     header : bool, default=True
         False for a file without the first line, as LIBSVM and others have them for several labels
-        a row. It is read twice; the numbers of features and labels are the largest that occur, and
-        where no feature is 0, features count from 1. Not with `to`.
+        a sample. It is read twice; the numbers of features and labels are the largest that occur,
+        and where no feature is 0, features count from 1. Not with `to`.
 
     Returns
     -------
     X : csr_matrix of shape (N, D), dtype float32
         Features. Column indices are int32, sorted and without duplicates: the values of a feature
-        that a row names more than once are added up. A value written as 0 stays a stored entry.
+        that a sample names more than once are added up. A value written as 0 stays a stored entry.
         Every value is the float32 nearest to the decimal number in the file.
     Y : csr_matrix of shape (N, K), dtype int32
-        Label indicator. All stored entries are 1; a label that a row names twice counts once. Of 32
-        bits and with a sign, so that ``Y.T @ Y`` and ``-Y.sum(axis=0)`` are what they look like.
+        Label indicator. All stored entries are 1; a label that a sample names twice counts once. Of
+        32 bits and with a sign, so that ``Y.T @ Y`` and ``-Y.sum(axis=0)`` are what they look like.
 
     Raises
     ------
@@ -76,8 +86,8 @@ def load_xc(path, *, to=None, working_memory=64, header=True):
     See Also
     --------
     dump_xc : Write such a file.
-    iter_xc : Read it in batches of rows.
-    first_label : Turn ``Y`` into one label a row.
+    iter_xc : Read it in batches.
+    first_label : Turn ``Y`` into one label a sample.
 
     References
     ----------
@@ -107,6 +117,7 @@ def load_xc(path, *, to=None, working_memory=64, header=True):
             raise ValueError("header=False is for files that are read whole, without `to`")
         with HeaderlessReader(path) as reader:
             X, Y = _joined(reader, path)
+            # features that count from 1 leave column 0 empty
             return (X[:, 1:] if reader.first_feature > 0 else X), Y
     if to is None and os.path.isdir(path):
         return open_folder(path)
@@ -119,8 +130,10 @@ def load_xc(path, *, to=None, working_memory=64, header=True):
     return open_folder(fsdecode(to))
 
 
-def iter_xc(path, batch_size=1024):
-    """Iterate over features and labels of a file in the XC text format, some rows at a time.
+def iter_xc(
+    path: str | os.PathLike, batch_size: int = 1024
+) -> Iterator[tuple[sp.csr_matrix, sp.csr_matrix]]:
+    """Iterate over features and labels of a file in the XC text format, some samples at a time.
 
     For `partial_fit`, or to count something over data that is larger than memory. Every pass reads
     the text again; where there are many, ``load_xc(path, to=folder)`` first and give the folder.
@@ -130,13 +143,13 @@ def iter_xc(path, batch_size=1024):
     path : str or path-like
         The file, as for :func:`load_xc`, or a folder that ``load_xc(path, to=folder)`` has written.
     batch_size : int, default=1024
-        Rows of each batch; the last one may have fewer.
+        Samples of each batch; the last one may have fewer.
 
     Returns
     -------
     batches : iterator of (X, Y)
         `X` a csr_matrix of shape (batch_size, D), dtype float32, `Y` one of shape (batch_size, K),
-        dtype int32, as :func:`load_xc` returns those of all rows.
+        dtype int32, as :func:`load_xc` returns those of all samples.
 
     Raises
     ------
@@ -165,49 +178,61 @@ def iter_xc(path, batch_size=1024):
     return _batches(path, batch_size)
 
 
-def _check_size(name, value):
+def _check_size(name: str, value: Any) -> None:
+    """Refuse a parameter that is no whole number of at least 1."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
         raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
 
 
-def _slices(X, Y, batch_size):
+def _slices(
+    X: sp.csr_matrix, Y: sp.csr_matrix, batch_size: int
+) -> Iterator[tuple[sp.csr_matrix, sp.csr_matrix]]:
+    """Yield X and Y some rows at a time."""
     for start in range(0, X.shape[0], batch_size):
         rows = slice(start, start + batch_size)
         yield X[rows], Y[rows]
 
 
-def _batches(path, batch_size):
+def _batches(path: str, batch_size: int) -> Iterator[tuple[sp.csr_matrix, sp.csr_matrix]]:
+    """Yield X and Y of a file some rows at a time."""
     with XCReader(path) as reader:
-        waiting, n_waiting = [], 0
+        # pieces of the reader have any number of rows: leftover rows come before the next piece
+        leftover, n_leftover = [], 0
         for piece in reader:
-            waiting.append(piece)
-            n_waiting += piece[0].shape[0]
-            if n_waiting >= batch_size:
-                X, Y = _stacked(waiting)
-                n_whole = n_waiting - n_waiting % batch_size
+            leftover.append(piece)
+            n_leftover += piece[0].shape[0]
+            if n_leftover >= batch_size:
+                X, Y = _stacked(leftover)
+                n_whole = n_leftover - n_leftover % batch_size
                 yield from _slices(X[:n_whole], Y[:n_whole], batch_size)
-                waiting, n_waiting = [(X[n_whole:], Y[n_whole:])], n_waiting - n_whole
-        if n_waiting:
-            yield _stacked(waiting)
+                leftover, n_leftover = [(X[n_whole:], Y[n_whole:])], n_leftover - n_whole
+        if n_leftover:
+            yield _stacked(leftover)
 
 
-def _stacked(pieces):
-    return tuple(sp.vstack(matrices, format="csr") for matrices in zip(*pieces, strict=True))
+def _stacked(
+    pieces: list[tuple[sp.csr_matrix, sp.csr_matrix]],
+) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+    """Return the rows of all pieces, as X and Y."""
+    X, Y = (sp.vstack(matrices, format="csr") for matrices in zip(*pieces, strict=True))
+    return X, Y
 
 
-def _joined(reader, path):
+def _joined(reader: XCReader, path: str) -> tuple[sp.csr_matrix, sp.csr_matrix]:
     """Return all rows of a reader; MemoryError once they take more than the limit at the start."""
     n_rows, limit = reader.shape[0], memory_limit()
     pieces, n_bytes = [], _POINTER_BYTES * n_rows
     _require_memory(n_bytes, limit, path)
     for X, Y in reader:
         pieces.append((X, Y))
+        # a value and an index of each entry, of 4 bytes
         n_bytes += 8 * (X.nnz + Y.nnz)
         _require_memory(n_bytes, limit, path)
     return _stacked(pieces)
 
 
-def _require_memory(n_bytes, limit, path):
+def _require_memory(n_bytes: int, limit: int | None, path: str) -> None:
+    """Raise MemoryError if X and Y take more than the limit."""
     if limit is not None and n_bytes > limit:
         raise MemoryError(
             f"{path}: X and Y would take more than {n_bytes / 1e9:.3g} GB, the limit is "
@@ -216,7 +241,7 @@ def _require_memory(n_bytes, limit, path):
         )
 
 
-def dump_xc(path, X, Y):
+def dump_xc(path: str | os.PathLike, X: MatrixLike, Y: LabelsLike) -> None:
     """Write features and labels to a file in the XC text format.
 
     Every value is written with the fewest digits that identify it among the float32 numbers, so
@@ -236,8 +261,8 @@ def dump_xc(path, X, Y):
     Raises
     ------
     ValueError
-        If `X` and `Y` differ in their number of rows, if either is not two-dimensional, if `X` has
-        a value that is not finite in float32, or if `Y` has an entry other than 0 and 1.
+        If `X` and `Y` differ in their number of samples, if either is not two-dimensional, if `X`
+        has a value that is not finite in float32, or if `Y` has an entry other than 0 and 1.
 
     See Also
     --------
@@ -258,12 +283,16 @@ def dump_xc(path, X, Y):
     """
     X, Y = _features_to_write(X), _labels_to_write(Y)
     if X.shape[0] != Y.shape[0]:
-        raise ValueError(f"X has {X.shape[0]} rows and Y has {Y.shape[0]}; they must have as many")
+        raise ValueError(
+            f"X has {X.shape[0]} samples and Y has {Y.shape[0]}; they must have as many"
+        )
     path = fsdecode(path)
     folder, name = os.path.split(os.path.abspath(path))
-    if os.path.exists(path) and not os.path.isfile(path):  # such as a pipe
+    # a pipe, which cannot be replaced
+    if os.path.exists(path) and not os.path.isfile(path):
         _write(path, X, Y)
         return
+    # Written next to it and renamed: an old file stays whole until the new one is.
     beside = os.path.join(folder, f".{secrets.token_hex(4)}.{name[-60:]}")  # the ending stays
     try:
         _write(beside, X, Y)
@@ -274,7 +303,8 @@ def dump_xc(path, X, Y):
         raise
 
 
-def _write(path, X, Y):
+def _write(path: str, X: sp.csr_matrix, Y: sp.csr_matrix) -> None:
+    """Write a file, piece by piece, since its text is larger than X and Y."""
     with open_text(path, "wb") as stream:
         stream.write(f"{X.shape[0]} {X.shape[1]} {Y.shape[1]}\n".encode())
         for start in range(0, X.shape[0], _ROWS_PER_WRITE):
@@ -282,7 +312,8 @@ def _write(path, X, Y):
             stream.write(_rows_as_text(X[rows], Y[rows]).encode())
 
 
-def _features_to_write(X):
+def _features_to_write(X: MatrixLike) -> sp.csr_matrix:
+    """Return features in float32, which a reader makes of them as well."""
     X = _own_csr(X, "X")
     with np.errstate(over="ignore"):
         X = X.astype(np.float32)
@@ -291,7 +322,8 @@ def _features_to_write(X):
     return X
 
 
-def _labels_to_write(Y):
+def _labels_to_write(Y: LabelsLike) -> sp.csr_matrix:
+    """Return an indicator whose stored entries are all 1."""
     Y = _own_csr(Y, "Y")
     odd = Y.data[(Y.data != 0) & (Y.data != 1)]
     if len(odd):
@@ -300,7 +332,7 @@ def _labels_to_write(Y):
     return Y
 
 
-def _own_csr(matrix, name):
+def _own_csr(matrix: MatrixLike, name: str) -> sp.csr_matrix:
     """Return a copy in CSR form, sorted and without duplicates: the caller's arrays stay as they
     are.
     """
@@ -312,7 +344,8 @@ def _own_csr(matrix, name):
     return matrix
 
 
-def _rows_as_text(X, Y):
+def _rows_as_text(X: sp.csr_matrix, Y: sp.csr_matrix) -> str:
+    """Return the lines of some rows."""
     # The text of a float32 scalar is the shortest that identifies it.
     pairs = [
         f"{feature}:{str(value).removesuffix('.0')}"

@@ -5,7 +5,9 @@ import gzip
 import lzma
 import re
 import zlib
+from collections.abc import Callable, Iterator
 from fractions import Fraction
+from typing import IO, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,7 +15,7 @@ import scipy.sparse as sp
 from .._kernels.datasets._xc_format import Problem, parse_rows
 from ._single_label import INDICATOR_DTYPE
 
-_OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_OPENERS: dict[str, Callable[..., IO]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 PIECE_BYTES = 1 << 20
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # that some editors put before a text
 _BYTES_OF_AN_ENTRY = 64  # of text: the feature, a colon, the value, a blank
@@ -32,31 +34,34 @@ _EXPLANATIONS = {
 }
 
 
-def open_text(path, mode):
+def open_text(path: str, mode: str) -> IO:
     """Open a file whose ending may say that it is compressed."""
-    ending = next((ending for ending in _OPENERS if path.endswith(ending)), None)
-    return _OPENERS.get(ending, open)(path, mode)
+    opener = next((one for ending, one in _OPENERS.items() if path.endswith(ending)), open)
+    return opener(path, mode)
 
 
 class _Lines:
-    """The lines of a stream, of which none may be longer than `longest` and a piece."""
+    """Lines of a stream, none of which may be longer than `longest` and a piece."""
 
-    longest = 0  # until the header is known
+    # until the header is known, which then says how long a row can be
+    longest = 0
 
-    def __init__(self, stream, path, piece_bytes):
+    def __init__(self, stream: IO[bytes], path: str, piece_bytes: int) -> None:
         self._stream, self._path, self._piece_bytes = stream, path, piece_bytes
 
-    def pieces(self):
+    def pieces(self) -> Iterator[bytes]:
         """Yield pieces of whole lines; the last line gets a newline if it has none."""
         unfinished, length = [], 0
         while chunk := _read(self._stream, self._path, self._piece_bytes):
+            # pieces are joined once a newline comes, not at each piece: linear for any line
             whole, newline, rest = chunk.rpartition(b"\n")
             if newline:
                 yield b"".join([*unfinished, whole, newline])
                 unfinished, length = [], 0
             unfinished.append(rest)
             length += len(rest)
-            if length > self.longest + self._piece_bytes:  # a few bytes may unpack to any number
+            # a few bytes of a compressed file may unpack to any number
+            if length > self.longest + self._piece_bytes:
                 raise ValueError(
                     f"{self._path}: a line has more than {length - 1} bytes and begins with "
                     f"{_shown(unfinished[0])}; this is no file in the XC format, or the header's "
@@ -66,18 +71,22 @@ class _Lines:
             yield last_line + b"\n"
 
 
-def _read(stream, path, n_bytes):
+def _read(stream: IO[bytes], path: str, n_bytes: int) -> bytes:
+    """Read bytes; ValueError, which names the file, for compressed data that are damaged."""
     try:
         return stream.read(n_bytes)
     except (EOFError, zlib.error, lzma.LZMAError) as error:
         raise ValueError(f"{path}: damaged or truncated compressed data ({error})") from error
     except OSError as error:
-        if error.errno is not None:  # a failing disk, not the content
+        # gzip and bz2 raise OSError too, with no number; with one, a disk fails
+        if error.errno is not None:
             raise
         raise ValueError(f"{path}: damaged compressed data ({error})") from error
 
 
-def _read_header(header, path):
+def _read_header(header: bytes, path: str) -> tuple[int, int, int]:
+    """Return N, D and K of the first line."""
+    # up to 18 digits, which fit into 64 bits
     fields = header.removeprefix(BYTE_ORDER_MARK).split()
     if not header:
         raise ValueError(f"{path}, line 1: expected the header 'N D K', found nothing")
@@ -97,35 +106,26 @@ def _read_header(header, path):
     return n_rows, n_features, n_classes
 
 
-def _shown(text):
+def _shown(text: bytes) -> str:
     """Return bytes of a file as they can stand in a message: on one line and of bearable length."""
     shown = repr(text[:60].decode("ascii", "backslashreplace")).replace("\\\\x", "\\x")
     return shown if len(text) <= 60 else f"{shown}..."
 
 
 class XCReader:
-    """The rows of a file in the XC format, piece by piece.
+    """Rows of a file in the XC format, piece by piece; raises the errors of `load_xc`.
 
-    Parameters
-    ----------
-    path : str
-    piece_bytes : int, default=2**20
-        About how much text is parsed at a time; a single line may be longer.
-    header : tuple (N, D, K), default=None
-        In the place of the first line.
-
-    Attributes
-    ----------
-    shape : tuple (N, D, K)
-        As the header says.
-
-    Raises
-    ------
-    FileNotFoundError, ValueError
-        As `load_xc`.
+    About `piece_bytes` of text are parsed at a time, or a single line that is longer. `header`
+    replaces the first line; ``shape`` is (N, D, K) as the header says.
     """
 
-    def __init__(self, path, piece_bytes=PIECE_BYTES, *, header=None):
+    def __init__(
+        self,
+        path: str,
+        piece_bytes: int = PIECE_BYTES,
+        *,
+        header: tuple[int, int, int] | None = None,
+    ) -> None:
         self._path = path
         self._stream = open_text(path, "rb")
         try:
@@ -143,13 +143,13 @@ class XCReader:
         lines.longest = _BYTES_OF_AN_ENTRY * (self.shape[1] + self.shape[2])
         self._n_read = 0
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: Any) -> None:
         self._stream.close()
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[tuple[sp.csr_matrix, sp.csr_matrix]]:
         """Yield (X, Y) of the next rows, as `load_xc` returns those of all; perhaps of none."""
         yield self._parse(self._rest)
         for text in self._texts:
@@ -161,9 +161,11 @@ class XCReader:
                 "(truncated?)",
             )
 
-    def _parse(self, text):
+    def _parse(self, text: bytes) -> tuple[sp.csr_matrix, sp.csr_matrix]:
         """Return the rows of whole lines."""
         n_rows, n_features, n_classes = self.shape
+        # Arrays for all that the text can hold: each pair has a colon, each label a comma or the
+        # end of a row behind it. The kernel relies on it, and writes no further.
         n_lines, n_pairs = text.count(b"\n"), text.count(b":")
         feature_ptr, label_ptr = np.empty((2, n_lines + 1), np.int64)
         features = np.empty(n_pairs, np.int32)
@@ -186,6 +188,7 @@ class XCReader:
                     token=_shown(token), last_feature=n_features - 1, last_class=n_classes - 1
                 ),
             )
+        # values whose rounding takes exact arithmetic, which are few
         entries = np.flatnonzero(np.isnan(values))
         for entry, start in zip(entries, inexact[:n_inexact], strict=True):
             number = re.compile(rb"[^ \t\r\n]*").match(text, start)[0]
@@ -199,7 +202,10 @@ class XCReader:
         self._n_read += n_parsed
         return X, Y
 
-    def _features(self, parts, n_parsed):
+    def _features(
+        self, parts: tuple[np.ndarray, np.ndarray, np.ndarray], n_parsed: int
+    ) -> sp.csr_matrix:
+        """Return the features of rows, with the values of a repeated feature added up."""
         X = sp.csr_matrix(parts, shape=(n_parsed, self.shape[1]))
         n_values = X.nnz
         X.sum_duplicates()
@@ -210,20 +216,22 @@ class XCReader:
             )
         return X
 
-    def _exact_value(self, number, feature_ptr, entry):
+    def _exact_value(self, number: bytes, feature_ptr: np.ndarray, entry: np.integer) -> np.float32:
+        """Return the float32 nearest to a number, by exact arithmetic."""
         value = _nearest_float32(number.decode())
         if np.isinf(value):
             row = self._n_read + np.searchsorted(feature_ptr, entry, side="right") - 1
             raise self._error(row, f"the value {_shown(number)} is too large for float32")
         return value
 
-    def _error(self, row, message):
+    def _error(self, row: int | np.integer, message: str) -> ValueError:
         """Return the error about a row; the header is line 1, so row 0 stands on line 2."""
         return ValueError(f"{self._path}, line {row + 2}: {message}")
 
 
-def _nearest_float32(number):
+def _nearest_float32(number: str) -> np.float32:
     """Round a decimal number to float32 once, where rounding to float64 first could go wrong."""
+    # Rounded twice, it is at most one float32 away: the nearest of three, by exact fractions.
     value = float(number)
     with np.errstate(over="ignore", under="ignore"):
         nearest = np.float32(value)

@@ -1,6 +1,6 @@
 """Metrics of rankings of very many classes or labels, and scorers made of them.
 
-The metrics look at the k best predictions of every row (precision_at_k, recall_at_k, ndcg_at_k,
+The metrics look at the k best predictions of every sample (precision_at_k, recall_at_k, ndcg_at_k,
 psprecision_at_k, psndcg_at_k, top_k_accuracy, mrr_at_k, map_at_k, f1_at_k), at their probabilities
 (reliability_curve, expected_calibration_error, coverage_curve) or at predicted sets of labels
 (macro_f1, micro_f1, example_f1).
@@ -8,20 +8,21 @@ All take sparse input as it is, and build nothing of size (n, K) that was not gi
 
 True labels of the ranking metrics, ``y_true``:
 
-* a 1-D array holds one class label a row, of any dtype;
+* a 1-D array holds one class label a sample, of any dtype;
 * a 2-D array, sparse matrix or DataFrame of shape (n, K) is an indicator of zeros and ones; values
   between them are grades, whose labels are true;
-* a list (or Series, or object array) of lists, tuples or sets holds the labels of each row. Labels
-  that training has not met can only be given so, or as columns of a DataFrame: they count as true
-  and are never found. ``MultiLabelBinarizer.transform`` drops them, which makes recall too high.
+* a list (or Series, or object array) of lists, tuples or sets holds the labels of each sample.
+  Labels that training has not met can only be given so, or as columns of a DataFrame: they count as
+  true and are never found. ``MultiLabelBinarizer.transform`` drops them, which makes recall too
+  high.
 
 Predictions, ``y_pred``, are told apart by their type alone:
 
 * a sparse matrix of shape (n, K) holds scores. Only stored entries are ranked, explicit zeros too;
   what is not stored is never retrieved;
 * a dense array of floats of shape (n, K) holds scores;
-* the result of ``cross_val_topk`` is taken as it is, without the rows that were never tested;
-* any other dense array, of shape (n, m) with m >= k, holds the labels predicted for each row,
+* the result of ``cross_val_topk`` is taken as it is, without samples that were never tested;
+* any other dense array, of shape (n, m) with m >= k, holds the labels predicted for each sample,
   best first and without repeats, as ``predict_topk`` returns them. Class labels that are floats
   must come as ``y_pred.astype(object)``, since floats are scores.
 

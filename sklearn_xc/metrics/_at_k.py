@@ -1,15 +1,26 @@
-"""Metrics of the k best predictions of every row."""
+"""Metrics of the k best predictions of every sample."""
+
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
+from ..utils._typing import LabelsLike, MatrixLike
 from ._gains import discounts, ndcg_of_rows
 from ._propensities import check_propensities
-from ._ranking import rank
+from ._ranking import Ranking, rank
 from ._top_columns import top_columns
 
 
-def precision_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
+def precision_at_k(
+    y_true: LabelsLike,
+    y_pred: MatrixLike,
+    k: int = 5,
+    *,
+    classes: Any = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
     r"""Return the share of true labels among the k best predictions, averaged over the samples.
 
     .. math:: P@k = \frac{1}{n} \sum_i \frac{|T_i^k \cap Y_i|}{k}
@@ -41,7 +52,7 @@ def precision_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
     ------
     ValueError
         If the input is ambiguous or contradictory, k is out of range, lengths differ, a score is
-        NaN, or a row of y_pred holds a label twice.
+        NaN, or y_pred holds a label twice for a sample.
 
     References
     ----------
@@ -61,7 +72,14 @@ def precision_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
     return precision(rank(y_true, y_pred, k, classes, sample_weight))
 
 
-def recall_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
+def recall_at_k(
+    y_true: LabelsLike,
+    y_pred: MatrixLike,
+    k: int = 5,
+    *,
+    classes: Any = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
     r"""Return the share of a sample's true labels found among the k best predictions, averaged over
     the samples.
 
@@ -108,7 +126,14 @@ def recall_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
     return recall(rank(y_true, y_pred, k, classes, sample_weight))
 
 
-def ndcg_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
+def ndcg_at_k(
+    y_true: LabelsLike,
+    y_pred: MatrixLike,
+    k: int = 5,
+    *,
+    classes: Any = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
     r"""Return the normalised discounted cumulative gain of the k best predictions, averaged over
     the samples.
 
@@ -158,7 +183,15 @@ def ndcg_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
     return ndcg(rank(y_true, y_pred, k, classes, sample_weight))
 
 
-def psprecision_at_k(y_true, y_pred, k=5, *, propensities, classes=None, sample_weight=None):
+def psprecision_at_k(
+    y_true: LabelsLike,
+    y_pred: MatrixLike,
+    k: int = 5,
+    *,
+    propensities: ArrayLike,
+    classes: Any = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
     r"""Return precision at k in which rare labels count for more, relative to the best attainable.
 
     .. math:: PSP@k = \frac{\sum_i \sum_{l \in T_i^k \cap Y_i} 1 / p_l}
@@ -213,7 +246,15 @@ def psprecision_at_k(y_true, y_pred, k=5, *, propensities, classes=None, sample_
     return psprecision(rank(y_true, y_pred, k, classes, sample_weight), propensities)
 
 
-def psndcg_at_k(y_true, y_pred, k=5, *, propensities, classes=None, sample_weight=None):
+def psndcg_at_k(
+    y_true: LabelsLike,
+    y_pred: MatrixLike,
+    k: int = 5,
+    *,
+    propensities: ArrayLike,
+    classes: Any = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
     r"""Return discounted cumulative gain in which rare labels count for more, relative to the best.
 
     .. math:: PSnDCG@k = \frac{\sum_i \sum_{r=1}^{k} [t_{ir} \in Y_i] / (p_{t_{ir}} \log_2(r+1))}
@@ -270,7 +311,14 @@ def psndcg_at_k(y_true, y_pred, k=5, *, propensities, classes=None, sample_weigh
     return psndcg(rank(y_true, y_pred, k, classes, sample_weight), propensities)
 
 
-def top_k_accuracy(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
+def top_k_accuracy(
+    y_true: LabelsLike,
+    y_pred: MatrixLike,
+    k: int = 5,
+    *,
+    classes: Any = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
     r"""Return the share of samples with a true label among the k best predictions.
 
     .. math:: \frac{1}{n} \sum_i [T_i^k \cap Y_i \ne \emptyset]
@@ -316,13 +364,14 @@ def top_k_accuracy(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
     return hit_rate(rank(y_true, y_pred, k, classes, sample_weight))
 
 
-def precision(ranking):
+def precision(ranking: Ranking) -> float:
     """Return P@k of a `Ranking`."""
     return ranking.mean(ranking.hits.sum(axis=1), out_of=ranking.k)
 
 
-def recall(ranking):
+def recall(ranking: Ranking) -> float:
     """Return R@k of a `Ranking`."""
+    # samples without true labels are left out of the mean, in which there is nothing to find
     has_true = ranking.n_true > 0
     total = ranking.weight[has_true].sum()
     if total == 0:
@@ -331,34 +380,35 @@ def recall(ranking):
     return float(ranking.weight[has_true] @ found / total)
 
 
-def ndcg(ranking):
+def ndcg(ranking: Ranking) -> float:
     """Return nDCG@k of a `Ranking`."""
     return ranking.mean(ndcg_of_rows(ranking.hits, ranking.n_true, ranking.k))
 
 
-def hit_rate(ranking):
+def hit_rate(ranking: Ranking) -> float:
     """Return top-k accuracy of a `Ranking`."""
     return ranking.mean(ranking.hits.any(axis=1))
 
 
-def psprecision(ranking, propensities):
+def psprecision(ranking: Ranking, propensities: ArrayLike) -> float:
     """Return PSP@k of a `Ranking`."""
     return _relative_gain(ranking, propensities, np.ones(ranking.k))
 
 
-def psndcg(ranking, propensities):
+def psndcg(ranking: Ranking, propensities: ArrayLike) -> float:
     """Return PSnDCG@k of a `Ranking`."""
     return _relative_gain(ranking, propensities, discounts(ranking.k))
 
 
-def _relative_gain(ranking, propensities, discounts):
-    """Return gain of the hits, 1 / p_l times the rank's discount, over that of the best ranking."""
+def _relative_gain(ranking: Ranking, propensities: ArrayLike, discounts: np.ndarray) -> float:
+    """Return the gain of the hits, 1 / p_l times a discount, over that of the best ranking."""
     truth = ranking.truth
     unknown = truth.shape[1] - 1
     if not ranking.named:
         raise ValueError(
             "propensities of 1-D labels need classes, the class label of every propensity"
         )
+    # no propensity is known for the last column, of true labels that are not among the classes
     inverse = 1 / check_propensities(propensities, unknown)
     if (truth.indices == unknown).any():
         row = np.flatnonzero(truth.indices == unknown)[0]
@@ -367,8 +417,11 @@ def _relative_gain(ranking, propensities, discounts):
             "propensities must cover all true labels (a label that does not occur in training "
             "has a propensity too)"
         )
+    # The best ranking of a sample has its true labels by falling 1 / p: `top_columns` of a matrix
+    # of the gains. No sample has more of them than the largest n_true, 1 at least for an array.
     gains = sp.csr_array((inverse[truth.indices], truth.indices, truth.indptr), shape=truth.shape)
     best = top_columns(gains, min(ranking.k, max(1, ranking.n_true.max())))
+    # columns of -1 read the last propensity, and are no hits
     gain = np.where(ranking.hits, inverse[ranking.columns], 0)
     attained = gain @ discounts[: gain.shape[1]]
     attainable = np.where(best >= 0, inverse[best], 0) @ discounts[: best.shape[1]]

@@ -1,11 +1,20 @@
-"""Accuracy of the rows that a model answers, by their share: what abstaining buys."""
+"""Accuracy of the samples that a model answers, by their share: what abstaining buys."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from ..utils._typing import LabelsLike
 from ._ranking import rank
 
 
-def coverage_curve(y_true, y_pred, y_score, *, classes=None, sample_weight=None):
+def coverage_curve(
+    y_true: LabelsLike,
+    y_pred: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    classes: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return accuracy of the surest answers, by the share of samples that they are.
 
     Samples are answered by falling score of their best label, those with equal scores at once.
@@ -63,7 +72,8 @@ def coverage_curve(y_true, y_pred, y_score, *, classes=None, sample_weight=None)
     if y_pred.ndim == 1:
         y_pred, y_score = y_pred[:, None], y_score[:, None]
     best = y_pred[:, :1]
-    if best.dtype.kind == "f":  # which elsewhere are scores
+    # class labels that are floats, which elsewhere are taken for scores
+    if best.dtype.kind == "f":
         best = best.astype(object)
     ranking = rank(y_true, best, 1, classes, sample_weight, from_predict_topk=True)
     hits, weight = ranking.hits[:, 0], np.asarray(ranking.weight, dtype=np.float64)
@@ -71,16 +81,19 @@ def coverage_curve(y_true, y_pred, y_score, *, classes=None, sample_weight=None)
     if not np.isfinite(score).all():
         raise ValueError("y_score holds NaN or infinity")
     if not weight.sum() > 0:
-        raise ValueError("no row has a weight above zero: there is nothing to measure")
+        raise ValueError("no sample has a weight above zero: there is nothing to measure")
     return curve_of(score, hits, weight)
 
 
-def curve_of(score, hits, weight):
+def curve_of(
+    score: np.ndarray, hits: np.ndarray, weight: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Compute :func:`coverage_curve` of checked arrays of one dimension."""
     counted = weight > 0
     score, hits, weight = score[counted], hits[counted], weight[counted]
     order = np.argsort(-score, kind="stable")
     score = score[order]
+    # a threshold answers all samples of its score at once: one point at the last of them
     last = np.append(score[1:] != score[:-1], True)
     answered, right = np.cumsum(weight[order]), np.cumsum((weight * hits)[order])
     return answered[last] / answered[-1], right[last] / answered[last], score[last]

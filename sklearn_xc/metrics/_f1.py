@@ -1,11 +1,15 @@
 """F1 of predicted sets of labels, on sparse indicators."""
 
 import numbers
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from ..utils._given_labels import in_order_of, label_names
+from ..utils._typing import LabelsLike
 from ._ranking import (
     check_sample_weight,
     codes,
@@ -17,7 +21,14 @@ from ._ranking import (
 )
 
 
-def macro_f1(y_true, y_pred, *, classes=None, sample_weight=None, zero_division=0.0):
+def macro_f1(
+    y_true: LabelsLike,
+    y_pred: LabelsLike,
+    *,
+    classes: Any = None,
+    sample_weight: ArrayLike | None = None,
+    zero_division: float = 0.0,
+) -> float:
     r"""Return the F1 of every label, averaged over the labels.
 
     .. math:: \frac{1}{K} \sum_l \frac{2\,tp_l}{2\,tp_l + fp_l + fn_l}
@@ -65,11 +76,19 @@ def macro_f1(y_true, y_pred, *, classes=None, sample_weight=None, zero_division=
     """
     tp, n_true, n_pred = _label_totals(y_true, y_pred, sample_weight, classes)
     f1 = _f1(tp, n_true + n_pred, _check_zero_division(zero_division))
+    # labels that zero_division=nan leaves out
     kept = f1[~np.isnan(f1)]
     return float(kept.mean()) if len(kept) else float("nan")
 
 
-def micro_f1(y_true, y_pred, *, classes=None, sample_weight=None, zero_division=0.0):
+def micro_f1(
+    y_true: LabelsLike,
+    y_pred: LabelsLike,
+    *,
+    classes: Any = None,
+    sample_weight: ArrayLike | None = None,
+    zero_division: float = 0.0,
+) -> float:
     r"""Return the F1 of all pairs of sample and label taken together.
 
     .. math:: \frac{2 \sum_l tp_l}{\sum_l (2\,tp_l + fp_l + fn_l)}
@@ -114,7 +133,14 @@ def micro_f1(y_true, y_pred, *, classes=None, sample_weight=None, zero_division=
     return float(_f1(tp.sum(keepdims=True), total, _check_zero_division(zero_division))[0])
 
 
-def example_f1(y_true, y_pred, *, classes=None, sample_weight=None, zero_division=0.0):
+def example_f1(
+    y_true: LabelsLike,
+    y_pred: LabelsLike,
+    *,
+    classes: Any = None,
+    sample_weight: ArrayLike | None = None,
+    zero_division: float = 0.0,
+) -> float:
     r"""Return the F1 of the set of labels of each sample, averaged over the samples.
 
     .. math:: \frac{1}{n} \sum_i \frac{2 |P_i \cap Y_i|}{|P_i| + |Y_i|}
@@ -152,55 +178,64 @@ def example_f1(y_true, y_pred, *, classes=None, sample_weight=None, zero_divisio
     """
     y_true, y_pred, weight = _sets_of_labels(y_true, y_pred, sample_weight, classes)
     n_labels = np.diff(y_true.indptr) + np.diff(y_pred.indptr)
+    # the product of two indicators is the indicator of the labels in both
     both = np.diff(y_true.multiply(y_pred).tocsr().indptr)
     of_row = _f1(both, n_labels, _check_zero_division(zero_division))
     kept = ~np.isnan(of_row) & (weight > 0)
     return float(np.average(of_row[kept], weights=weight[kept])) if kept.any() else float("nan")
 
 
-def _f1(tp, total, zero_division):
-    """Return 2 tp / total, where total is the number of true plus that of predicted labels."""
+def _f1(tp: np.ndarray, total: np.ndarray, zero_division: float) -> np.ndarray:
+    """Return 2 tp / total, `total` being the number of true plus the number of predicted labels."""
     return np.divide(2 * tp, total, out=np.full(len(tp), zero_division), where=total > 0)
 
 
-def _label_totals(y_true, y_pred, sample_weight, classes):
-    """Return weights of the true positives, of the true and of the predicted rows of every
-    label.
-    """
+def _label_totals(
+    y_true: LabelsLike, y_pred: LabelsLike, sample_weight: ArrayLike | None, classes: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the weights of the samples in which each label is both, is true, is predicted."""
     y_true, y_pred, weight = _sets_of_labels(y_true, y_pred, sample_weight, classes)
     both = y_true.multiply(y_pred).tocsr()
-    return tuple(_column_weights(matrix, weight) for matrix in (both, y_true, y_pred))
+    tp, n_true, n_pred = (_column_weights(matrix, weight) for matrix in (both, y_true, y_pred))
+    return tp, n_true, n_pred
 
 
-def _sets_of_labels(y_true, y_pred, sample_weight, classes):
-    """Return both as indicators in CSR of one shape, and the weights of their rows."""
+def _sets_of_labels(
+    y_true: LabelsLike, y_pred: LabelsLike, sample_weight: ArrayLike | None, classes: Any
+) -> tuple[sp.csr_array, sp.csr_array, np.ndarray]:
+    """Return both as indicators in CSR of one shape, and the weights of the samples."""
     if classes is not None:
-        y_true, y_pred = _in_columns_of(y_true, y_pred, getattr(classes, "classes_", classes))
-    elif (names := label_names(y_true)) is not None:
-        y_pred = in_order_of(y_pred, names, "y_pred")
-    if classes is None:
-        y_true, y_pred = true_labels(y_true, "y_true", grades=True), true_labels(y_pred, "y_pred")
-    if y_true.shape != y_pred.shape:
+        # a model or a MultiLabelBinarizer stands for its classes
+        truth, predicted = _in_columns_of(y_true, y_pred, getattr(classes, "classes_", classes))
+    else:
+        if (names := label_names(y_true)) is not None:
+            y_pred = in_order_of(y_pred, names, "y_pred")
+        truth, predicted = true_labels(y_true, "y_true", grades=True), true_labels(y_pred, "y_pred")
+    if truth.shape != predicted.shape:
         raise ValueError(
             "y_true and y_pred must both be 1-D labels or both indicators, of the same shape; "
-            f"got {y_true.shape} and {y_pred.shape}"
+            f"got {truth.shape} and {predicted.shape}"
         )
-    if y_true.shape[0] == 0:
-        raise ValueError("y_true has no rows; a metric needs at least one")
-    if y_true.ndim == 1:
-        table = distinct(y_true, y_pred)
-        y_true = one_per_row(codes(y_true, table), len(table))
-        y_pred = one_per_row(codes(y_pred, table), len(table))
-    return y_true, y_pred, check_sample_weight(sample_weight, y_true.shape[0])
+    if truth.shape[0] == 0:
+        raise ValueError("y_true has no samples; a metric needs at least one")
+    if truth.ndim == 1:
+        table = distinct(truth, predicted)
+        truth = one_per_row(codes(truth, table), len(table))
+        predicted = one_per_row(codes(predicted, table), len(table))
+    return truth, predicted, check_sample_weight(sample_weight, truth.shape[0])
 
 
-def _in_columns_of(y_true, y_pred, classes):
+def _in_columns_of(
+    y_true: LabelsLike, y_pred: LabelsLike, classes: ArrayLike
+) -> Iterator[sp.csr_array]:
     """Return both in columns of the classes, and one more if there are true labels of no class."""
     table = table_of(classes)
     truth = truth_in_columns(y_true, table)
     predicted = true_labels(in_order_of(y_pred, np.asarray(classes), "y_pred"), "y_pred")
     if predicted.ndim == 1:
         predicted = one_per_row(codes(predicted, table), len(table))
+    # true labels of no class are one label more, only where there are any: else its F1 of 0 / 0
+    # would be in the mean
     width = len(table) + bool((truth.indices == len(table)).any())
     return (
         sp.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], width))
@@ -208,13 +243,14 @@ def _in_columns_of(y_true, y_pred, classes):
     )
 
 
-def _column_weights(indicator, weight):
-    """Sum over the rows that have each label of their weights."""
+def _column_weights(indicator: sp.csr_array, weight: np.ndarray) -> np.ndarray:
+    """Sum up, for each label, the weights of the samples that have it."""
     per_entry = np.repeat(weight, np.diff(indicator.indptr))
     return np.bincount(indicator.indices, per_entry, minlength=indicator.shape[1])
 
 
-def _check_zero_division(value):
+def _check_zero_division(value: Any) -> float:
+    """Check the result for 0 / 0: 0.0, 1.0 or nan."""
     if not isinstance(value, numbers.Real) or not (value in (0, 1) or np.isnan(value)):
         raise ValueError(f"zero_division must be 0.0, 1.0 or nan, got {value!r}")
     return float(value)

@@ -1,17 +1,28 @@
 """Metrics of the ranks of the true labels among the k best predictions."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ._ranking import rank
+from ..utils._typing import LabelsLike, MatrixLike
+from ._ranking import Ranking, rank
 
 
-def mrr_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
-    r"""Return the reciprocal rank of the first true label among the k best, averaged over the rows.
+def mrr_at_k(
+    y_true: LabelsLike,
+    y_pred: MatrixLike,
+    k: int = 5,
+    *,
+    classes: Any = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    r"""Return the reciprocal rank of the first true label among the k best, averaged over samples.
 
     .. math:: MRR@k = \frac{1}{n} \sum_i \max_{r \le k} \frac{[t_{ir} \in Y_i]}{r}
 
-    with :math:`t_{ir}` the label predicted at rank r [1]_. A row of which none is found counts as
-    zero. Recommenders call it MRR, or with one true label a row the reciprocal hit rank.
+    with :math:`t_{ir}` the label predicted at rank r [1]_. A sample of which none is found counts
+    as zero. Recommenders call it MRR, or with one true label a sample the reciprocal hit rank.
 
     Parameters
     ----------
@@ -41,14 +52,21 @@ def mrr_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
     return reciprocal_rank(rank(y_true, y_pred, k, classes, sample_weight))
 
 
-def map_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
+def map_at_k(
+    y_true: LabelsLike,
+    y_pred: MatrixLike,
+    k: int = 5,
+    *,
+    classes: Any = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
     r"""Return the mean average precision of the k best predictions.
 
     .. math:: MAP@k = \frac{1}{n} \sum_i \frac{1}{\min(k, |Y_i|)}
               \sum_{r=1}^{k} [t_{ir} \in Y_i] \, P_i@r
 
-    with :math:`P_i@r` the share of true labels among the first r of row i [1]_. The denominator
-    lets every row with a true label reach 1; a row without counts as zero.
+    with :math:`P_i@r` the share of true labels among the first r of sample i [1]_. The denominator
+    lets every sample with a true label reach 1; a sample without counts as zero.
 
     Parameters
     ----------
@@ -79,13 +97,20 @@ def map_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
     return average_precision(rank(y_true, y_pred, k, classes, sample_weight))
 
 
-def f1_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
-    r"""Return the F1 of the k best predictions of each row, averaged over the rows.
+def f1_at_k(
+    y_true: LabelsLike,
+    y_pred: MatrixLike,
+    k: int = 5,
+    *,
+    classes: Any = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    r"""Return the F1 of the k best predictions of each sample, averaged over the samples.
 
     .. math:: F1@k = \frac{1}{n} \sum_i \frac{2 |T_i^k \cap Y_i|}{k + |Y_i|}
 
-    The harmonic mean of the precision and the recall of each row, as Annif has it; that of the two
-    averages is another number.
+    The harmonic mean of the precision and the recall of each sample, as Annif has it; that of the
+    two averages is another number.
 
     Parameters
     ----------
@@ -111,19 +136,22 @@ def f1_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
     return f1(rank(y_true, y_pred, k, classes, sample_weight))
 
 
-def reciprocal_rank(ranking):
+def reciprocal_rank(ranking: Ranking) -> float:
     """Return MRR@k of a `Ranking`."""
+    # argmax is 0 where there is no hit, too
     first = np.argmax(ranking.hits, axis=1)
     return ranking.mean(np.where(ranking.hits.any(axis=1), 1 / (first + 1), 0))
 
 
-def average_precision(ranking):
+def average_precision(ranking: Ranking) -> float:
     """Return MAP@k of a `Ranking`."""
     ranks = np.arange(1, ranking.hits.shape[1] + 1)
+    # hits so far by ranks so far is the precision at each rank
     gains = (ranking.hits * ranking.hits.cumsum(axis=1) / ranks).sum(axis=1)
+    # n_true is raised to 1 for samples without true labels, whose gain is 0
     return ranking.mean(gains / np.clip(ranking.n_true, 1, ranking.k))
 
 
-def f1(ranking):
+def f1(ranking: Ranking) -> float:
     """Return F1@k of a `Ranking`."""
     return ranking.mean(2 * ranking.hits.sum(axis=1) / (ranking.k + ranking.n_true))

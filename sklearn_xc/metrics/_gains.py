@@ -9,17 +9,12 @@ def discounts(n_ranks: int) -> np.ndarray:
 
 
 def ndcg_of_rows(hits: np.ndarray, n_true: np.ndarray, k: int | None = None) -> np.ndarray:
-    """Return the nDCG@k of each row, 0 where no label is true.
+    """Return the nDCG@k of each row of hits, 0 where no label is true.
 
-    Parameters
-    ----------
-    hits : ndarray of bool (n_rows, n_ranks)
-        Whether the label at each rank is true.
-    n_true : ndarray of int (n_rows,)
-        True labels of each row.
-    k : int, default=None
-        Ranks that a perfect ranking fills; by default n_ranks, which is at most k.
+    `n_true` are the true labels of each row, k the ranks that a perfect ranking fills, by default
+    those of `hits`, which may be fewer than k.
     """
     k = hits.shape[1] if k is None else k
-    ideal = np.concatenate([[1.0], discounts(k).cumsum()])  # of no true label: 0 / 1
+    # ideal[m] is the gain of m true labels at the first m ranks; 1 of none, for 0 / 1
+    ideal = np.concatenate([[1.0], discounts(k).cumsum()])
     return hits @ discounts(hits.shape[1]) / ideal[np.minimum(n_true, k)]

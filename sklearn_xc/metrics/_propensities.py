@@ -3,24 +3,33 @@
 import numbers
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..utils._given_labels import in_order_of
 from ..utils._propensity import A as DEFAULT_A
 from ..utils._propensity import B as DEFAULT_B
 from ..utils._propensity import propensities_of
+from ..utils._typing import LabelsLike
 from ._ranking import check_number_of_names, codes, column_names, true_labels
 
 # (A, B) of Jain et al. (2016), as the extreme classification repository uses them.
 _PRESETS = {"default": (DEFAULT_A, DEFAULT_B), "wikipedia": (0.5, 0.4), "amazon": (0.6, 2.6)}
 
 
-def propensities(y, preset="default", *, A=None, B=None, classes=None):
+def propensities(
+    y: LabelsLike,
+    preset: str = "default",
+    *,
+    A: float | None = None,
+    B: float | None = None,
+    classes: ArrayLike | None = None,
+) -> np.ndarray:
     r"""Return propensities of labels, estimated from how often they occur in the training part.
 
     .. math:: p_l = \frac{1}{1 + C e^{-A \log(N_l + B)}}, \quad C = (\log N - 1) (B + 1)^A
 
-    with :math:`N_l` the number of rows that have label l and N the number of rows [1]_. A label
-    that never occurs has the smallest propensity, not zero.
+    with :math:`N_l` the number of samples that have label l and N the number of samples [1]_. A
+    label that never occurs has the smallest propensity, not zero.
 
     Parameters
     ----------
@@ -44,7 +53,7 @@ def propensities(y, preset="default", *, A=None, B=None, classes=None):
     ------
     ValueError
         If the preset is unknown, A or B is not positive, y has a label that is not in `classes`,
-        or y has fewer than three rows, for which the formula gives no probability.
+        or y has fewer than three samples, for which the formula gives no probability.
 
     References
     ----------
@@ -70,8 +79,8 @@ def propensities(y, preset="default", *, A=None, B=None, classes=None):
     return propensities_of(counts, n_rows, A, B)
 
 
-def _label_counts(y, classes):
-    """Return rows that have each label, and the number of rows."""
+def _label_counts(y: LabelsLike, classes: ArrayLike | None) -> tuple[np.ndarray, int]:
+    """Return the number of samples that have each label, and the number of samples."""
     if classes is not None:
         y = in_order_of(y, np.asarray(classes))
     names = column_names(y, classes)
@@ -88,12 +97,13 @@ def _label_counts(y, classes):
     return np.bincount(columns, minlength=len(names)), n_rows
 
 
-def check_propensities(propensities, n_classes=None):
+def check_propensities(propensities: ArrayLike, n_classes: int | None = None) -> np.ndarray:
     """Check propensities: float64 of shape (n_classes,), each in (0, 1]."""
     propensities = np.asarray(propensities, dtype=np.float64)
     if propensities.ndim != 1 or n_classes not in (None, len(propensities)):
         expected = "1-D" if n_classes is None else f"of shape ({n_classes},), one for each class"
         raise ValueError(f"propensities must be {expected}; got shape {propensities.shape}")
+    # not `propensities <= 0 | propensities > 1`, which NaN would pass
     wrong = np.flatnonzero(~((propensities > 0) & (propensities <= 1)))
     if len(wrong):
         raise ValueError(

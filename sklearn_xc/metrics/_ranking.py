@@ -1,26 +1,28 @@
 """From true labels and predictions, in any accepted form, to the hits at ranks 1..k.
 
 `sklearn_xc.metrics` documents the accepted forms. Here they become one thing, a `Ranking`:
-the column number predicted at every rank of every row and whether it is a true label. Nothing
-of size (n, K) is built and no loop runs over rows.
+the column number predicted at every rank of every sample and whether it is a true label. Nothing
+of size (n, K) is built and no loop runs over samples.
 """
 
 import numbers
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from ..utils._given_labels import label_names, plain_indicator
 from ..utils._matrix import checked_csr
-from ._label_sets import distinct_labels, label_sets, truth_of_columns, truth_of_sets
+from ..utils._typing import LabelsLike, Matrix, MatrixLike, SparseMatrix
+from ._label_sets import Table, distinct_labels, label_sets, truth_of_columns, truth_of_sets
 from ._top_columns import top_columns
 
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """The first ranks of every row, compared with the true labels.
+    """First ranks of every sample, compared with the true labels.
 
     Attributes
     ----------
@@ -29,7 +31,7 @@ class Ranking:
     columns : ndarray of shape (n, n_ranks), int64
         Predicted column numbers, best first; -1 where nothing was retrieved.
     hits : ndarray of shape (n, n_ranks), bool
-        Whether the column is a true label of the row.
+        Whether the column is a true label of the sample.
     truth : csr_array of shape (n, K + 1)
         True labels. Column K holds a true label that is not among the classes.
     weight : ndarray of shape (n,), float64
@@ -47,31 +49,41 @@ class Ranking:
     named: bool
 
     @property
-    def n_true(self):
-        """Number of true labels of every row."""
+    def n_true(self) -> np.ndarray:
+        """Number of true labels of every sample."""
         return np.diff(self.truth.indptr)
 
-    def mean(self, values, out_of=1):
-        """Return the weighted mean over the rows of values / out_of, which lie in [0, 1]."""
+    def mean(self, values: ArrayLike, out_of: int = 1) -> float:
+        """Return the weighted mean over the samples of values / out_of, which lie in [0, 1]."""
         # Where all values are the highest, rounding may lift the quotient above 1.
         return min(1.0, float(self.weight @ values / (self.weight.sum() * out_of)))
 
 
-def rank(y_true, y_pred, k, classes=None, sample_weight=None, *, from_predict_topk=False):
-    """Compare the k best predictions of every row with its true labels.
+def rank(
+    y_true: LabelsLike,
+    y_pred: Any,
+    k: int,
+    classes: Any = None,
+    sample_weight: ArrayLike | None = None,
+    *,
+    from_predict_topk: bool = False,
+) -> Ranking:
+    """Compare the k best predictions of every sample with its true labels.
 
     `from_predict_topk` says that y_pred holds labels whatever its dtype (class labels may be
     floats) and may have fewer than k columns (a training fold may have fewer than k classes).
     """
     k = check_k(k)
-    if hasattr(y_pred, "tested"):  # of cross_val_topk: rows that were never tested do not count
+    # of cross_val_topk, by which samples may never have been tested: they do not count
+    if hasattr(y_pred, "tested"):
         return _of_tested(y_true, y_pred, k, classes, sample_weight)
-    names = table_of(getattr(classes, "classes_", classes))
+    given = getattr(classes, "classes_", classes)
+    names = None if given is None else table_of(given)
     truth, own = _truth(y_true, names)
     names = own if names is None else names
     named = truth.ndim == 2 or names is not None
     if truth.shape[0] == 0:
-        raise ValueError("y_true has no rows; a metric needs at least one")
+        raise ValueError("y_true has no samples; a metric needs at least one")
     scores, labels = _prediction(y_pred, truth.shape[0], from_predict_topk)
     n_columns = (labels if scores is None else scores).shape[1]
     if k > n_columns and not from_predict_topk:
@@ -86,19 +98,21 @@ def rank(y_true, y_pred, k, classes=None, sample_weight=None, *, from_predict_to
     return Ranking(k, columns, _hits(truth, columns), truth, weight, named)
 
 
-def _of_tested(y_true, predicted, k, classes, sample_weight):
-    """Rank the rows that `cross_val_topk` has tested."""
+def _of_tested(
+    y_true: LabelsLike, predicted: Any, k: int, classes: Any, sample_weight: ArrayLike | None
+) -> Ranking:
+    """Rank the samples that `cross_val_topk` has tested."""
     if classes is not None and not np.array_equal(
         np.asarray(getattr(classes, "classes_", classes)), predicted.classes
     ):
         raise ValueError("the result of cross_val_topk has classes of its own; leave classes out")
     rows = np.flatnonzero(predicted.tested)
     if not len(rows):
-        raise ValueError("y_pred tests no row")
+        raise ValueError("y_pred tests no sample")
     table = table_of(predicted.classes)
     truth = truth_in_columns(y_true, table)
     if truth.shape[0] != len(predicted.tested):
-        raise ValueError(f"y_true has {truth.shape[0]} rows and y_pred {len(predicted.tested)}")
+        raise ValueError(f"y_true has {truth.shape[0]} samples and y_pred {len(predicted.tested)}")
     truth = truth[rows]
     columns = predicted.codes[rows, :k].astype(np.int64)
     columns[columns == len(table)] = -1  # of a fold with fewer classes than k
@@ -107,45 +121,43 @@ def _of_tested(y_true, predicted, k, classes, sample_weight):
 
 
 class Sets(NamedTuple):
-    """True labels, as many as each row has.
-
-    Attributes
-    ----------
-    rows : list of list
-    """
+    """True labels as a list for each sample."""
 
     rows: list
 
-    ndim = 1
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions, as of an array of class labels."""
+        return 1
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int]:
+        """Number of samples, as of an array of class labels."""
         return (len(self.rows),)
 
 
 class Placed(NamedTuple):
-    """True labels of a table in the columns of the classes, and a last one for others.
-
-    Attributes
-    ----------
-    matrix : csr_array (n, K + 1)
-    """
+    """True labels of a table as CSR (n, K + 1), in the columns of the classes and a last one."""
 
     matrix: sp.csr_array
 
-    ndim = 2
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions, as of an indicator."""
+        return 2
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, int]:
+        """Numbers of samples and classes, as of an indicator."""
         return self.matrix.shape[0], self.matrix.shape[1] - 1
 
 
-def _truth(y_true, names):
-    """Return true labels, 1-D, `Sets`, an indicator or `Placed`, and the names that a table has
-    itself.
+# Class labels in an array, `Sets`, an indicator in CSR, or `Placed`; `ndim` tells which.
+Truth: TypeAlias = Any
 
-    Columns of a table that the classes do not name hold true labels that cannot be found.
-    """
+
+def _truth(y_true: LabelsLike, names: Table | None) -> tuple[Truth, Table | None]:
+    """Return true labels, and the names that a table has itself."""
     sets = label_sets(y_true)
     if sets is not None:
         return Sets(sets), None
@@ -153,9 +165,12 @@ def _truth(y_true, names):
     truth = true_labels(y_true, "y_true", grades=True)
     if own is None or names is None or truth.ndim == 1 or own == names:
         return truth, own
+    # Columns that are numbered from 0 on have no names, in the table or among the classes: they go
+    # by their places.
     numbers = list(range(len(own)))
-    if len(own) == len(names) and numbers in (list(own), list(names)):  # without names
+    if len(own) == len(names) and numbers in (list(own), list(names)):
         return truth, own
+    # Columns of a table that the classes do not name hold true labels that cannot be found.
     places = np.array([names.get(name, len(names)) for name in own])
     if (places == len(names)).all():
         raise ValueError(
@@ -165,12 +180,13 @@ def _truth(y_true, names):
     return Placed(truth_of_columns(truth, places, len(names))), own
 
 
-def _hits(truth, columns):
-    """Return whether each entry of columns is a true label, by bisection in the sorted (row,
-    column).
-    """
+def _hits(truth: sp.csr_array, columns: np.ndarray) -> np.ndarray:
+    """Return whether each entry of columns is a true label of its sample."""
+    # By bisection for row * width + column in the keys of all true labels, which ascend in
+    # canonical CSR: memory follows the labels and ranks, not n * K.
     row = np.arange(truth.shape[0], dtype=np.int64)
     true_keys = np.repeat(row, np.diff(truth.indptr)) * truth.shape[1] + truth.indices
+    # nothing to bisect, and no last key to clip to
     if len(true_keys) == 0:
         return np.zeros(columns.shape, dtype=bool)
     keys = row[:, None] * truth.shape[1] + columns
@@ -181,10 +197,10 @@ def _hits(truth, columns):
 # Forms of labels and predictions
 
 
-def true_labels(y, name, grades=False):
+def true_labels(y: LabelsLike, name: str, grades: bool = False) -> np.ndarray | sp.csr_array:
     """Return labels as a canonical CSR indicator (2-D input), or as a 1-D array of class labels.
 
-    With `grades` values of an indicator between 0 and 1 are grades, and their labels true.
+    With `grades`, values of an indicator between 0 and 1 are grades, and their labels true.
     """
     if sp.issparse(y):
         y = canonical_csr(y, name)
@@ -210,16 +226,15 @@ def true_labels(y, name, grades=False):
             f"{y.data[wrong[0]]} in column {y.indices[wrong[0]]} "
             "(MultiLabelBinarizer(sparse_output=True) makes an indicator from lists of labels)"
         )
+    # stored zeros; of a copy, since the arrays may be the caller's
     if not y.data.all():
         y = y.copy()
         y.eliminate_zeros()
     return y
 
 
-def canonical_csr(matrix, name):
-    """Return CSR with sorted indices and duplicates summed; the caller's matrix is left as it
-    is.
-    """
+def canonical_csr(matrix: SparseMatrix, name: str) -> sp.csr_array:
+    """Return CSR with sorted indices and duplicates summed; the caller's matrix is unchanged."""
     if matrix.ndim != 2:
         raise ValueError(f"{name} must be 2-D if it is sparse, got shape {matrix.shape}")
     matrix = sp.csr_array(checked_csr(matrix, name))
@@ -229,14 +244,14 @@ def canonical_csr(matrix, name):
     return matrix
 
 
-def codes(labels, table):
+def codes(labels: np.ndarray, table: Table) -> np.ndarray:
     """Return numbers of labels in the dict `table`, -1 for a label that is not there, int64."""
     # A dict keeps 1 apart from "1", which a comparison of NumPy arrays of mixed kinds may not.
     numbers = map(table.get, labels.ravel().tolist(), [-1] * labels.size)
     return np.fromiter(numbers, np.int64, labels.size).reshape(labels.shape)
 
 
-def distinct(*label_arrays):
+def distinct(*label_arrays: np.ndarray) -> Table:
     """Return the table label -> number over all labels that occur, in order of appearance."""
     seen = {}
     for labels in label_arrays:
@@ -244,47 +259,44 @@ def distinct(*label_arrays):
     return {label: number for number, label in enumerate(seen)}
 
 
-def one_per_row(columns, n_columns):
-    """Return the CSR indicator of rows that have one label each."""
+def one_per_row(columns: np.ndarray, n_columns: int) -> sp.csr_array:
+    """Return the CSR indicator of samples that have one label each."""
     n = len(columns)
     parts = (np.ones(n, dtype=np.int8), columns, np.arange(n + 1))
     return sp.csr_array(parts, shape=(n, n_columns))
 
 
-def column_names(y_true, classes):
-    """Return the table label -> column from `classes`, else from the columns of a DataFrame, else
-    None.
-    """
+def column_names(y_true: LabelsLike, classes: ArrayLike | None) -> Table | None:
+    """Return the table label -> column of `classes`, or of the columns of a table, or None."""
     if classes is None:
         classes = label_names(y_true)
-    return table_of(classes)
+    return None if classes is None else table_of(classes)
 
 
-def table_of(classes):
-    """Return the table label -> column of the names of columns; None for None."""
-    if classes is None:
-        return None
-    classes = _as_array(classes, "classes")
-    if classes.ndim != 1 or len(classes) == 0:
-        raise ValueError(f"classes must be 1-D and not empty, got shape {classes.shape}")
-    names = {name: column for column, name in enumerate(classes.tolist())}
-    if len(names) != len(classes):
-        raise ValueError(f"classes must be distinct, got {len(classes)} with {len(names)} distinct")
+def table_of(classes: ArrayLike) -> Table:
+    """Return the table label -> column of the names of columns."""
+    given = _as_array(classes, "classes")
+    if given.ndim != 1 or len(given) == 0:
+        raise ValueError(f"classes must be 1-D and not empty, got shape {given.shape}")
+    names = {name: column for column, name in enumerate(given.tolist())}
+    if len(names) != len(given):
+        raise ValueError(f"classes must be distinct, got {len(given)} with {len(names)} distinct")
     return names
 
 
-def _columns_of_labels(truth, labels, names):
-    """Return the true labels as (n, K + 1) CSR and the predicted labels as columns, on one
-    numbering.
-    """
+def _columns_of_labels(
+    truth: Truth, labels: np.ndarray, names: Table | None
+) -> tuple[sp.csr_array, np.ndarray]:
+    """Return true labels as (n, K + 1) CSR and predicted labels as columns, by one numbering."""
+    # class labels without names are numbered as they appear, in both
     if truth.ndim == 1 and names is None:
         names = (
             distinct_labels([*truth.rows, labels.ravel().tolist()])
             if isinstance(truth, Sets)
             else distinct(truth, labels)
         )
-    n_columns = truth.shape[1] if truth.ndim == 2 else len(names)
     truth = _with_all_columns(truth, names, "y_true")
+    n_columns = truth.shape[1] - 1
     if names is not None:
         columns = codes(labels, names)
         allowed = "one of the classes"
@@ -303,7 +315,7 @@ def _columns_of_labels(truth, labels, names):
     return truth, columns
 
 
-def _match_score_columns(truth, names, n_columns):
+def _match_score_columns(truth: Truth, names: Table | None, n_columns: int) -> sp.csr_array:
     """Return the true labels as (n, K + 1) CSR, with the columns of the scores."""
     check_number_of_names(names, n_columns, "y_pred")
     if truth.ndim == 1:
@@ -322,37 +334,38 @@ def _match_score_columns(truth, names, n_columns):
     return _with_all_columns(truth, names, "y_true")
 
 
-def _with_all_columns(truth, names, of):
-    """Return true labels of any form as (n, K + 1) CSR; those without a name in column K."""
-    if isinstance(truth, Sets):
-        return truth_of_sets(truth.rows, names)
-    if truth.ndim == 1:
-        return _encode_truth(truth, names)
+def _with_all_columns(truth: Truth, names: Table | None, of: str) -> sp.csr_array:
+    """Return true labels of any form as (n, K + 1) CSR, with labels without a name in column K."""
     if isinstance(truth, Placed):
         return truth.matrix
-    check_number_of_names(names, truth.shape[1], of)
-    return _with_column_for_unknown(truth)
+    if truth.ndim == 2:
+        check_number_of_names(names, truth.shape[1], of)
+        return _with_column_for_unknown(truth)
+    # Callers have refused class labels without a table, or made one of the labels.
+    table = cast(Table, names)
+    return (
+        truth_of_sets(truth.rows, table) if isinstance(truth, Sets) else _encode_truth(truth, table)
+    )
 
 
-def truth_in_columns(y_true, table):
+def truth_in_columns(y_true: LabelsLike, table: Table) -> sp.csr_array:
     """Return true labels of any form as (n, K + 1) CSR by a table of the K columns."""
     return _with_all_columns(_truth(y_true, table)[0], table, "y_true")
 
 
-def _encode_truth(labels, names):
-    """Return class labels as (n, K + 1) CSR; a label without a name, never predicted, in column
-    K.
-    """
+def _encode_truth(labels: np.ndarray, names: Table) -> sp.csr_array:
+    """Return class labels as (n, K + 1) CSR, with a label without a name in column K."""
     columns = codes(labels, names)
     return one_per_row(np.where(columns < 0, len(names), columns), len(names) + 1)
 
 
-def _with_column_for_unknown(truth):
+def _with_column_for_unknown(truth: sp.csr_array) -> sp.csr_array:
+    """Return an indicator with an empty column K, of labels that are not among the classes."""
     n, n_columns = truth.shape
     return sp.csr_array((truth.data, truth.indices, truth.indptr), shape=(n, n_columns + 1))
 
 
-def _prediction(y_pred, n, labels_of_any_dtype):
+def _prediction(y_pred: MatrixLike, n: int, labels_of_any_dtype: bool) -> tuple[Matrix | None, Any]:
     """Return y_pred as (scores, None) or (None, labels), both 2-D with n rows."""
     is_sparse = sp.issparse(y_pred)
     y_pred = canonical_csr(y_pred, "y_pred") if is_sparse else _as_array(y_pred, "y_pred")
@@ -361,7 +374,9 @@ def _prediction(y_pred, n, labels_of_any_dtype):
             f"y_pred must be 2-D: top-k labels (n, m) or scores (n, K); got shape {y_pred.shape}"
         )
     if y_pred.shape[0] != n:
-        raise ValueError(f"y_true has {n} rows and y_pred {y_pred.shape[0]}; they must be equal")
+        raise ValueError(f"y_true has {n} samples and y_pred {y_pred.shape[0]}; they must be equal")
+    # a dense array of booleans is neither labels nor scores, but for a model of the classes False
+    # and True
     booleans = y_pred.dtype.kind == "b" and not is_sparse
     if y_pred.dtype.kind == "c" or (booleans and not labels_of_any_dtype):
         raise ValueError(
@@ -380,14 +395,14 @@ def _prediction(y_pred, n, labels_of_any_dtype):
 # Checks
 
 
-def check_k(k):
+def check_k(k: Any) -> int:
     """Check k, an int of at least 1."""
     if isinstance(k, bool | np.bool_) or not isinstance(k, numbers.Integral) or k < 1:
         raise ValueError(f"k must be an integer of at least 1, got {k!r}")
     return int(k)
 
 
-def check_sample_weight(sample_weight, n):
+def check_sample_weight(sample_weight: ArrayLike | None, n: int) -> np.ndarray:
     """Check weights: float64 of shape (n,); ones for None."""
     if sample_weight is None:
         return np.ones(n)
@@ -399,7 +414,7 @@ def check_sample_weight(sample_weight, n):
     return weight
 
 
-def check_number_of_names(names, n_columns, of):
+def check_number_of_names(names: Table | None, n_columns: int, of: str) -> None:
     """Refuse a table of names that does not fit the columns."""
     if names is not None and len(names) != n_columns:
         raise ValueError(
@@ -407,8 +422,9 @@ def check_number_of_names(names, n_columns, of):
         )
 
 
-def _check_no_repeats(columns, labels):
-    """Refuse a label predicted twice in a row: it would be counted twice."""
+def _check_no_repeats(columns: np.ndarray, labels: np.ndarray) -> None:
+    """Refuse a label predicted twice for a sample: it would be counted twice."""
+    # equal columns are neighbours once they are sorted
     ordered = np.sort(columns, axis=1)
     repeated = ordered[:, 1:] == ordered[:, :-1]
     if repeated.any():
@@ -420,7 +436,8 @@ def _check_no_repeats(columns, labels):
         )
 
 
-def _as_array(values, name):
+def _as_array(values: ArrayLike, name: str) -> np.ndarray:
+    """Return values as an array, with an error of ours for lists of different lengths."""
     try:
         return np.asarray(values)
     except ValueError as error:
@@ -430,7 +447,7 @@ def _as_array(values, name):
         ) from error
 
 
-def _check_label_vector(y, name):
+def _check_label_vector(y: np.ndarray, name: str) -> np.ndarray:
     """Refuse 1-D arrays of lists, and labels that are missing."""
     if y.dtype.kind == "O":
         types = set(map(type, y.tolist()))
@@ -439,6 +456,7 @@ def _check_label_vector(y, name):
                 f"{name} holds lists of labels; use MultiLabelBinarizer(sparse_output=True) to "
                 "turn them into an indicator"
             )
+        # NaN is the only value that differs from itself
         missing = type(None) in types or (float in types and (y != y).any())
     else:
         missing = y.dtype.kind in "fc" and np.isnan(y).any()

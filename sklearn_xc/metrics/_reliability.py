@@ -4,21 +4,23 @@ import numbers
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
+from ..utils._typing import LabelsLike, Matrix, MatrixLike
 from ._ranking import canonical_csr, check_k, rank
 
 
 def reliability_curve(
-    y_true,
-    y_pred,
-    y_prob=None,
-    k=5,
+    y_true: LabelsLike,
+    y_pred: MatrixLike,
+    y_prob: ArrayLike | None = None,
+    k: int = 5,
     *,
-    n_bins=10,
-    strategy="uniform",
-    classes=None,
-    sample_weight=None,
-):
+    n_bins: int = 10,
+    strategy: str = "uniform",
+    classes: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the frequency of true labels among the k best predictions, by predicted probability.
 
     The k best predictions of all samples are pooled and put into bins by their probability. Where
@@ -87,16 +89,16 @@ def reliability_curve(
 
 
 def expected_calibration_error(
-    y_true,
-    y_pred,
-    y_prob=None,
-    k=5,
+    y_true: LabelsLike,
+    y_pred: MatrixLike,
+    y_prob: ArrayLike | None = None,
+    k: int = 5,
     *,
-    n_bins=15,
-    strategy="uniform",
-    classes=None,
-    sample_weight=None,
-):
+    n_bins: int = 15,
+    strategy: str = "uniform",
+    classes: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
     r"""Return the mean distance of probabilities from frequencies, over the k best predictions of
     every sample.
 
@@ -157,8 +159,15 @@ def expected_calibration_error(
     return float(np.abs(true - predicted).sum() / weight.sum())
 
 
-def _pairs(y_true, y_pred, y_prob, k, classes, sample_weight):
-    """Return hit, probability and weight of each of the k best predictions of all rows, 1-D."""
+def _pairs(
+    y_true: LabelsLike,
+    y_pred: MatrixLike,
+    y_prob: ArrayLike | None,
+    k: int,
+    classes: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return hit, probability and weight of each of the k best predictions of all samples, 1-D."""
     if y_prob is None:
         matrix = canonical_csr(y_pred, "y_pred") if sp.issparse(y_pred) else np.asarray(y_pred)
         if matrix.dtype.kind not in "fb" and not sp.issparse(matrix):
@@ -166,6 +175,7 @@ def _pairs(y_true, y_pred, y_prob, k, classes, sample_weight):
                 "y_pred holds labels, so that y_prob must give their probabilities (without it "
                 f"y_pred must hold probabilities as floats; its dtype is {matrix.dtype})"
             )
+        # `rank` refuses a k above the number of columns; here fewer are as many as there are
         width = matrix.shape[1] if matrix.ndim == 2 else 1
         ranking = rank(y_true, matrix, min(check_k(k), width), classes, sample_weight)
         probability = _at(matrix, ranking.columns)
@@ -178,6 +188,7 @@ def _pairs(y_true, y_pred, y_prob, k, classes, sample_weight):
             )
         probability = probability[:, : ranking.columns.shape[1]]
     weight = np.broadcast_to(ranking.weight[:, None], probability.shape)
+    # ranks without a prediction, where a sparse row stores fewer than k
     kept = (ranking.columns >= 0) & (weight > 0)
     probability = probability[kept]
     if not ((probability >= 0) & (probability <= 1)).all():
@@ -185,15 +196,17 @@ def _pairs(y_true, y_pred, y_prob, k, classes, sample_weight):
         name = "y_pred" if y_prob is None else "y_prob"
         raise ValueError(f"{name} must hold probabilities from 0 to 1, found {wrong:g}")
     if not len(probability):
-        raise ValueError("y_pred predicts nothing for any row: there is nothing to calibrate")
+        raise ValueError("y_pred predicts nothing for any sample: there is nothing to calibrate")
     return ranking.hits[kept], probability, weight[kept]
 
 
-def _at(matrix, columns):
+def _at(matrix: Matrix, columns: np.ndarray) -> np.ndarray:
     """Return entries (i, columns[i, r]) of a matrix, 0 where the column is -1."""
     places = columns.clip(0)
     if not sp.issparse(matrix):
         return np.take_along_axis(matrix, places, axis=1).astype(np.float64)
+    # One key for each stored entry, which ascend in canonical CSR: bisection finds all at once. The
+    # 0 at the end is for keys beyond the last.
     row = np.arange(matrix.shape[0], dtype=np.int64)
     stored = np.repeat(row, np.diff(matrix.indptr)) * matrix.shape[1] + matrix.indices
     found = np.searchsorted(stored, row[:, None] * matrix.shape[1] + places)
@@ -201,7 +214,9 @@ def _at(matrix, columns):
     return np.where(columns >= 0, values[found], 0)
 
 
-def _bins(hits, probability, weight, n_bins, strategy):
+def _bins(
+    hits: np.ndarray, probability: np.ndarray, weight: np.ndarray, n_bins: int, strategy: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return sums of hits, probabilities and weights in the bins that hold any."""
     if isinstance(n_bins, bool) or not isinstance(n_bins, numbers.Integral) or n_bins < 1:
         raise ValueError(f"n_bins must be an integer of at least 1, got {n_bins!r}")
@@ -211,6 +226,7 @@ def _bins(hits, probability, weight, n_bins, strategy):
         inner = np.quantile(probability, np.linspace(0, 1, n_bins + 1)[1:-1])
     else:
         raise ValueError(f"strategy must be 'uniform' or 'quantile', got {strategy!r}")
+    # bins (a, b], the first of them with 0; equal quantiles leave bins empty
     which = np.searchsorted(inner, probability)
     sums = [np.bincount(which, value, n_bins) for value in (weight * hits, weight * probability)]
     total = np.bincount(which, weight, n_bins)

@@ -1,13 +1,17 @@
 """Scorers for GridSearchCV and friends, made of the metrics of the k best predictions."""
 
 import copy
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from ..topk._predict import predict_topk
+from ..utils._typing import LabelsLike, MatrixLike
 from ._at_k import hit_rate, ndcg, precision, psndcg, psprecision, recall
 from ._found_at_k import average_precision, f1, reciprocal_rank
 from ._label_sets import label_sets
@@ -25,18 +29,15 @@ _METRICS = {
 }
 _PROPENSITY_METRICS = {"psprecision_at_k": psprecision, "psndcg_at_k": psndcg}
 
-_shared = ContextVar("the predictions that scorers share", default=None)
+_shared: ContextVar[dict[str, Any] | None] = ContextVar(
+    "the predictions that scorers share", default=None
+)
 
 
 @contextmanager
-def shared_predictions(k):
-    """Share predictions: scorers called inside ask once for the k best of an estimator and X.
-
-    Parameters
-    ----------
-    k : int
-        The largest k of these scorers.
-    """
+def shared_predictions(k: int) -> Iterator[None]:
+    """Share predictions: scorers called inside, with at most this k, predict once for each X."""
+    # A context variable, not a global: searches score in several threads.
     token = _shared.set({"k": k})
     try:
         yield
@@ -45,24 +46,24 @@ def shared_predictions(k):
 
 
 class TopkScorer:
-    """Scorer that `make_topk_scorer` returns: ``scorer(estimator, X, y, sample_weight=None)``.
+    """Scorer that `make_topk_scorer` returns: ``scorer(estimator, X, y, sample_weight=None)``."""
 
-    Parameters
-    ----------
-    metric : str or callable
-    k : int
-    propensities : ndarray of shape (K,) or None
-    classes : ndarray of shape (K,) or None
-    """
-
-    def __init__(self, metric, k, propensities, classes):
+    def __init__(
+        self,
+        metric: str | Callable[..., float],
+        k: int,
+        propensities: np.ndarray | None,
+        classes: np.ndarray | None,
+    ) -> None:
         self.metric = metric
         self.k = k
         self.propensities = propensities
         self.classes = classes
         self._sample_weight_request = None
 
-    def __call__(self, estimator, X, y, sample_weight=None):
+    def __call__(
+        self, estimator: Any, X: MatrixLike, y: LabelsLike, sample_weight: ArrayLike | None = None
+    ) -> float:
         """Compute the metric of ``predict_topk(estimator, X)`` against the true labels y.
 
         Parameters
@@ -83,6 +84,7 @@ class TopkScorer:
         labels = self._predict(estimator, X, y)
         classes = _column_names(estimator, y) if self.classes is None else self.classes
         if callable(self.metric):
+            # a function of the user need not have the argument where it is not used
             weight = {} if sample_weight is None else {"sample_weight": sample_weight}
             k = min(self.k, labels.shape[1])
             return float(self.metric(y, labels, k=k, classes=classes, **weight))
@@ -91,21 +93,20 @@ class TopkScorer:
             return _METRICS[self.metric](ranking)
         return _PROPENSITY_METRICS[self.metric](ranking, self.propensities)
 
-    def _predict(self, estimator, X, y):
-        """Return the k best labels; from what an earlier scorer left, where predictions are
-        shared.
-        """
+    def _predict(self, estimator: Any, X: MatrixLike, y: LabelsLike) -> np.ndarray:
+        """Return the k best labels, from predictions that an earlier scorer has left, if any."""
         shared = _shared.get()
         if shared is None:
             return predict_topk(estimator, X, _n_ranks(self.k, estimator, y))[0]
-        asked = shared.get("asked", (None, None))
-        if asked[0] is not estimator or asked[1] is not X or shared["k"] < self.k:
+        # the same objects, which a search passes to one scorer after the other; not equal ones
+        source = shared.get("source", (None, None))
+        if source[0] is not estimator or source[1] is not X or shared["k"] < self.k:
             shared["k"] = max(self.k, shared["k"])
             shared["labels"] = predict_topk(estimator, X, _n_ranks(shared["k"], estimator, y))[0]
-            shared["asked"] = estimator, X
+            shared["source"] = estimator, X
         return shared["labels"][:, : self.k]
 
-    def set_score_request(self, *, sample_weight):
+    def set_score_request(self, *, sample_weight: bool | str | None) -> Self:
         """Say whether to score with ``sample_weight`` when metadata routing is enabled.
 
         Parameters
@@ -121,7 +122,7 @@ class TopkScorer:
         self._sample_weight_request = sample_weight
         return self
 
-    def get_metadata_routing(self):
+    def get_metadata_routing(self) -> MetadataRequest:
         """Return requests of this scorer, for scikit-learn's metadata routing.
 
         Returns
@@ -132,30 +133,32 @@ class TopkScorer:
         requests.score.add_request(param="sample_weight", alias=self._sample_weight_request)
         return requests
 
-    def _accept_sample_weight(self):
+    def _accept_sample_weight(self) -> bool:
+        """Return that weights are accepted."""
         # Without metadata routing, scikit-learn (1.7 and later) asks this of several scorers.
         return True
 
-    def __sklearn_clone__(self):
+    def __sklearn_clone__(self) -> Self:
+        """Return a copy: nothing is fitted, and the arrays are never changed."""
         return copy.copy(self)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         metric = getattr(self.metric, "__name__", self.metric)
-        parts = [metric if callable(self.metric) else repr(metric), f"k={self.k}"]
+        parts = [str(metric) if callable(self.metric) else repr(metric), f"k={self.k}"]
         for name in ("propensities", "classes"):
             if (value := getattr(self, name)) is not None:
                 parts.append(f"{name}=<{len(value)} values>")
         return f"make_topk_scorer({', '.join(parts)})"
 
 
-def _n_ranks(k, estimator, y):
+def _n_ranks(k: int, estimator: Any, y: LabelsLike) -> int:
     """Return the k to ask for: a training fold may have fewer classes than the metric's k."""
     if (width := _n_columns(y)) is not None:
         return min(k, width)
     return min(k, len(getattr(estimator, "classes_", range(k))))
 
 
-def _column_names(estimator, y):
+def _column_names(estimator: Any, y: LabelsLike) -> np.ndarray | None:
     """Return the estimator's names of the columns of an indicator without names."""
     classes, width = getattr(estimator, "classes_", None), _n_columns(y)
     if label_sets(y) is not None:
@@ -165,17 +168,21 @@ def _column_names(estimator, y):
     return classes if classes is not None and len(classes) == width else None
 
 
-def _n_columns(y):
-    """Return columns of an indicator or a table; None of one label a row, and of lists of
-    labels.
-    """
+def _n_columns(y: LabelsLike) -> int | None:
+    """Return columns of an indicator or a table; None of one label a sample, and of lists."""
     if label_sets(y) is not None:
         return None
     shape = np.shape(y)
     return shape[1] if len(shape) == 2 else None
 
 
-def make_topk_scorer(metric="ndcg_at_k", k=5, *, propensities=None, classes=None):
+def make_topk_scorer(
+    metric: str | Callable[..., float] = "ndcg_at_k",
+    k: int = 5,
+    *,
+    propensities: ArrayLike | None = None,
+    classes: ArrayLike | None = None,
+) -> TopkScorer:
     """Return a scorer of the k best predictions, for ``scoring=`` of GridSearchCV and similar.
 
     The scorer asks the estimator for its k best labels, never for an (n, K) matrix. It takes
@@ -198,7 +205,7 @@ def make_topk_scorer(metric="ndcg_at_k", k=5, *, propensities=None, classes=None
         Propensities of all labels, each in (0, 1]; required for the metrics whose name starts
         with "ps", refused for the others. See `propensities`.
     classes : array-like of shape (K,), default=None
-        Names of all labels. With 1-D y required beside propensities, in the same order, and to
+        Names of all labels. With 1-D y required with propensities, in the same order, and to
         contain the classes of every fold. Otherwise not needed.
 
     Returns
@@ -225,6 +232,7 @@ def make_topk_scorer(metric="ndcg_at_k", k=5, *, propensities=None, classes=None
     make_topk_scorer('precision_at_k', k=3)
     """
     allowed = [*_METRICS, *_PROPENSITY_METRICS]
+    # a function of ours by its name, whose predictions scorers share; others are called as they are
     if getattr(metric, "__module__", "").startswith("sklearn_xc.metrics."):
         metric = metric.__name__
     if not callable(metric) and metric not in allowed:

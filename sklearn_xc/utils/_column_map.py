@@ -16,69 +16,57 @@ MAPPED = 2**26  # columns, up to which a bit is kept of each
 class ColumnMap:
     """Some columns of a wide space, and the number of each among them.
 
-    Parameters
-    ----------
-    columns : ndarray of int (n_used,)
-        Ascending.
-    n_columns : int
-        Of the space.
-
     Attributes
     ----------
     columns : ndarray of int32 (n_used,)
+        Ascending.
     n_columns : int
+        Of the space.
     words : ndarray of uint64 (n_words,), or None
         Bit c % 64 of word c // 64 says whether column c is one of these; None where `n_columns` is
         above `MAPPED`, so that columns are searched for.
     before : ndarray of int32 (n_words,)
         How many of these come before the columns of each word.
-
-    Notes
-    -----
-    A number is looked up in one bit a column and a count for each 64 of them: 3 MB for 2**24
-    columns, of which the part that rows ask for stays in the caches.
     """
 
-    def __init__(self, columns, n_columns):
+    def __init__(self, columns: np.ndarray, n_columns: int) -> None:
         self.columns, self.n_columns = columns.astype(np.int32), n_columns
         self.words = self.before = None
         if n_columns > MAPPED:
             return
+        # The number of column c is the count before its word plus the ones below its bit: 1 + 1/2
+        # bits a column, 3 MB for 2**24, of which the part that rows need stays in the caches.
         self.words = np.zeros(-(-n_columns // 64), dtype=np.uint64)
         bits = np.uint64(1) << (self.columns & 63).astype(np.uint64)
         np.bitwise_or.at(self.words, self.columns >> 6, bits)
         counts = np.bincount(self.columns >> 6, minlength=len(self.words))
         self.before = (np.cumsum(counts) - counts).astype(np.int32)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.columns)
 
-    def find(self, indices):
+    def find(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the numbers of columns among these, and which of them there are."""
+        # a column beyond the last one is compared with the last one, and is not there
         places = np.minimum(np.searchsorted(self.columns, indices), len(self) - 1)
         return places.astype(np.int32), self.columns[places] == indices
 
-    def narrow_csr(self, csr):
+    def narrow_csr(self, csr: sparse.csr_array) -> sparse.csr_array:
         """Return a CSR whose entries are all in these columns by their numbers; shares values."""
         indices = np.searchsorted(self.columns, csr.indices).astype(csr.indices.dtype)
         return sparse.csr_array((csr.data, indices, csr.indptr), (csr.shape[0], len(self)))
 
-    def widen_csr(self, csr):
+    def widen_csr(self, csr: sparse.csr_array) -> sparse.csr_array:
         """Return a CSR by the numbers of all columns; shares values."""
         indices = self.columns[csr.indices]
         return sparse.csr_array((csr.data, indices, csr.indptr), (csr.shape[0], self.n_columns))
 
 
-def used_columns(indices, n_columns):
-    """Return the columns that entries are in, ascending, where they are few of many; else None.
-
-    Parameters
-    ----------
-    indices : ndarray of int (n_entries,)
-    n_columns : int
-    """
+def used_columns(indices: np.ndarray, n_columns: int) -> np.ndarray | None:
+    """Return the columns that entries are in, ascending, where they are few of many; else None."""
     if n_columns < WIDE:
         return None
+    # Sorting takes n log n of the entries, a flag for each column a pass over all columns.
     if SORTED * len(indices) < n_columns:
         used = np.unique(indices).astype(np.int32)
     else:

@@ -11,8 +11,8 @@ import numpy as np
 
 from ._records import either, is_array, is_positive, record
 
-# Columns are brought to one size where the root mean square of one exceeds the median deviation so
-# many times: then it is measured in other units, or far from zero. Columns that fall off as those
+# Columns are brought to one size where the root mean square of one exceeds the median deviation
+# UNEVEN times: then it is measured in other units, or far from zero. Columns that fall off as those
 # of a singular value decomposition do stay as they are.
 UNEVEN = 30.0
 
@@ -22,7 +22,7 @@ UNEVEN = 30.0
     scale=either(is_positive, is_array(np.float64, least=np.finfo(np.float64).smallest_subnormal)),
 )
 class Coordinates:
-    """A change of coordinates that leaves sparse rows sparse.
+    """Change of coordinates that leaves sparse rows sparse.
 
     Attributes
     ----------
@@ -31,36 +31,35 @@ class Coordinates:
     scale : ndarray of float64 (n_features,), or float
     """
 
-    def __init__(self, mean=None, scale=1.0):
+    def __init__(self, mean: np.ndarray | None = None, scale: np.ndarray | float = 1.0) -> None:
         self.mean, self.scale = mean, scale
 
-    def _check_record(self):
+    def _check_record(self) -> None:
+        """Refuse a mean and a scale of different lengths, which a file may hold."""
         shapes = {np.shape(part) for part in (self.mean, self.scale) if part is not None}
         if len(shapes - {()}) > 1:
             raise ValueError("mean and scale of Coordinates contradict one another")
 
     @property
-    def changes_nothing(self):
+    def changes_nothing(self) -> bool:
+        """Whether the coordinates are those of the samples, so that nothing need be copied."""
         return self.mean is None and np.ndim(self.scale) == 0 and self.scale == 1
 
-    def sizes(self):
+    def sizes(self) -> set[int]:
         """Return the numbers of features that mean and scale are of."""
-        return {np.size(part) for part in (self.mean, self.scale) if np.ndim(part)}
+        parts = (part for part in (self.mean, self.scale) if isinstance(part, np.ndarray))
+        return {part.size for part in parts if part.ndim}
 
-    def weights_outside(self, V, a):
-        """Return W and b for samples as they are, from V and a for those inside.
-
-        Parameters
-        ----------
-        V : ndarray of float32 (n_classes, n_features)
-        a : ndarray of float32 (n_classes,)
-        """
+    def weights_outside(self, V: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return W and b for samples as they are, from V and a for scaled ones."""
         if self.changes_nothing:
             return V, a
+        # <v, (x - m) / s> + a = <w, x> + b with w = v / s and b = a - <w, m>. b is of the
+        # rounded w: a sample at the mean scores a, however w was rounded.
         W = (V / self.scale).astype(np.float32)
         return W, a if self.mean is None else (a - _products(W, self.mean)).astype(np.float32)
 
-    def weights_inside(self, W, b):
+    def weights_inside(self, W: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the inverse of :meth:`weights_outside`."""
         if self.changes_nothing:
             return W, b
@@ -68,5 +67,6 @@ class Coordinates:
         return (W * self.scale).astype(np.float32), a
 
 
-def _products(W, mean):
-    return W @ mean  # in float64: mean is
+def _products(W: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """Return <w, mean> of each class in float64, which mean has."""
+    return W @ mean

@@ -1,11 +1,13 @@
 """Labels as users have them: columns of a table and their names, numbers of pandas and Arrow."""
 
 from itertools import compress
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
 
 from ._label_places import check_names
+from ._typing import LabelsLike
 
 MISSING = {"NAType", "NaTType"}  # pandas.NA and pandas.NaT, without an import of pandas
 # A text takes the room of the longest in NumPy. Texts stay Python's where that is so much more than
@@ -13,14 +15,14 @@ MISSING = {"NAType", "NaTType"}  # pandas.NA and pandas.NaT, without an import o
 WASTE, LEAST_WASTE = 8, 2**26
 
 
-def is_missing(label):
+def is_missing(label: Any) -> bool:
     """Return whether a label stands for none: None, NaN, NaT, pandas.NA."""
     if label is None or type(label).__name__ in MISSING:
         return True
     return isinstance(label, (float, np.floating, np.datetime64)) and bool(label != label)
 
 
-def label_names(y):
+def label_names(y: Any) -> np.ndarray | None:
     """Return the column names of a table as an array, None for any other y.
 
     Raises
@@ -28,7 +30,9 @@ def label_names(y):
     ValueError
         If a name is missing, a tuple or there twice: no answer could be told by it.
     """
-    if hasattr(y, "column_names"):  # of Arrow, whose columns are the data
+    # By attributes, not by types: no package of tables need be installed or imported. `columns` of
+    # Arrow are the data.
+    if hasattr(y, "column_names"):
         names = np.empty(len(y.column_names), dtype=object)
         names[:] = y.column_names
     elif hasattr(y, "columns"):
@@ -41,14 +45,10 @@ def label_names(y):
     return require_names(names, what)
 
 
-def require_names(names, what):
-    """Return the names of labels, which must be something that is there, and no tuples.
+def require_names(names: np.ndarray, what: str) -> np.ndarray:
+    """Return the names of labels, which must not be missing, tuples or there twice.
 
-    Parameters
-    ----------
-    names : ndarray (n_classes,)
-    what : str
-        What an error calls them.
+    Errors begin with `what`.
     """
     if names.dtype.kind in "mM" and np.isnat(names).any():
         raise ValueError(f"{what} have a name that is missing (NaT); give each label a name")
@@ -70,37 +70,28 @@ def require_names(names, what):
     return names
 
 
-def in_order_of(y, classes, what="y", missing="refused", unknown="refused"):
+def in_order_of(
+    y: LabelsLike,
+    classes: np.ndarray,
+    what: str = "y",
+    missing: Literal["refused", "zero"] = "refused",
+    unknown: Literal["refused", "dropped"] = "refused",
+) -> LabelsLike:
     """Return a table of labels with the columns of a model's labels, in their order.
 
-    Names decide if both have some: columns of a table that are numbered from 0 on, and labels of a
-    model that are, have none, and go by their places.
-
-    Parameters
-    ----------
-    y : object
-        What is no table comes back as it is.
-    classes : ndarray (n_classes,)
-        Labels of the model.
-    what : str
-        What an error calls y.
-    missing : {"refused", "zero"}
-        What becomes of labels of the model that y has no column for.
-    unknown : {"refused", "dropped"}
-        What becomes of columns that are no labels of the model.
-
-    Raises
-    ------
-    ValueError
-        If y lacks a label of the model, or has one that it does not know, and that is refused.
+    Any other y comes back as it is. `missing` says what becomes of labels of the model without a
+    column, `unknown` what becomes of columns that are no labels of the model; errors call y `what`.
     """
     names = label_names(y)
     if names is None or (len(names) == len(classes) and _same(names, classes)):
         return y
     known = set(classes.tolist())
+    # Names decide if both have some. Numbers from 0 on are no names, in a table or in a model:
+    # such columns go by their places, unless they are the very labels in another order.
     nameless = is_numbered(names) or (is_numbered(classes) and known != set(names.tolist()))
     if nameless and len(names) == len(classes):
         return y
+    # -1 for a label without a column, which stays zero below
     place = {name: i for i, name in enumerate(names.tolist())}
     order = [place.get(label, -1) for label in classes.tolist()]
     if missing == "refused" and -1 in order:
@@ -118,21 +109,22 @@ def in_order_of(y, classes, what="y", missing="refused", unknown="refused"):
     return found
 
 
-def _same(names, classes):
+def _same(names: np.ndarray, classes: np.ndarray) -> bool:
+    """Return whether labels are equal one by one; as Python's, since NumPy casts 1 to "1"."""
     return names.tolist() == classes.tolist()
 
 
-def is_numbered(names):
+def is_numbered(names: np.ndarray) -> bool:
     """Say whether names of columns are their numbers, that is, no names."""
     return names.dtype.kind in "iu" and (names == np.arange(len(names))).all()
 
 
-def plain_labels(y):
+def plain_labels(y: LabelsLike) -> LabelsLike:
     """Return one class a sample as NumPy has it: whole numbers of pandas and Arrow stay whole.
 
-    scikit-learn makes floats of them, and rounds what has more than 53 bits. One long text does not
-    widen all others. Indicators come back as they are, but for those of polars as an array.
+    Indicators come back as they are, but for those of polars as an array.
     """
+    # scikit-learn would make floats of nullable integers, and round what has more than 53 bits.
     if sparse.issparse(y):
         return y
     if is_polars_frame(y):
@@ -151,6 +143,7 @@ def plain_labels(y):
         return y.astype(object) if dtype.kind == "T" else y  # texts of any length, since NumPy 2
     if not hasattr(y, "to_numpy"):
         return y
+    # Nullable integers come out as objects, since NumPy has no integer that is missing.
     plain = np.asarray(y.to_numpy())
     kind = getattr(dtype, "kind", "O")
     if plain.dtype.kind == "O" and kind in ("i", "u", "b"):
@@ -158,22 +151,23 @@ def plain_labels(y):
     return plain
 
 
-def is_polars_frame(y):
+def is_polars_frame(y: Any) -> bool:
     """Say whether y is a table that has neither `ndim` nor `iloc`, as one of polars."""
     return hasattr(y, "columns") and hasattr(y, "to_series") and not hasattr(y, "iloc")
 
 
-def plain_indicator(y):
+def plain_indicator(y: LabelsLike) -> LabelsLike:
     """Return an indicator of nullable or Arrow columns as floats, not as objects."""
     if hasattr(y, "iloc") and y.ndim == 2 and y.shape[1] > 1:
         kinds = [getattr(dtype, "kind", "O") for dtype in y.dtypes]
+        # objects, which these columns would become together, are not recognised as an indicator
         numbers = all(kind in "biuf" for kind in kinds)
         if numbers and not all(isinstance(dtype, np.dtype) for dtype in y.dtypes):
             return y.to_numpy(dtype=np.float64, na_value=np.nan)
     return y
 
 
-def _whole_numbers(y):
+def _whole_numbers(y: Any) -> Any:
     """Return Python's integers in an object array as NumPy's, if all labels are integers."""
     values = np.asarray(y)
     if not len(values) or not all(
@@ -184,7 +178,7 @@ def _whole_numbers(y):
     return plain if plain.dtype.kind in "iu" else y
 
 
-def _not_widened(y):
+def _not_widened(y: list | tuple) -> list | tuple | np.ndarray:
     """Return a list of labels, as an object array if they are texts of which one is far longer."""
     if not len(y) or not all(isinstance(label, str) for label in y):
         return y
@@ -196,20 +190,15 @@ def _not_widened(y):
     return plain
 
 
-def wastes(longest, total, n):
+def wastes(longest: int, total: int, n: int) -> bool:
     """Return whether n texts of `total` letters would waste memory, as wide as the longest."""
+    # NumPy keeps 4 bytes a letter, and each text as wide as the longest
     room = 4 * int(longest) * n
     return room > LEAST_WASTE and room > WASTE * 4 * int(total)
 
 
-def given_classes(classes):
-    """Return the labels that `classes` of a call of partial_fit names, distinct and in order.
-
-    Raises
-    ------
-    ValueError
-        If it is no sequence of labels, one is missing, or they do not sort.
-    """
+def given_classes(classes: LabelsLike) -> np.ndarray:
+    """Return the labels that `classes` of a call of partial_fit names, distinct and in order."""
     if isinstance(classes, (set, frozenset)):
         classes = list(classes)
     plain = np.asarray(plain_labels(classes))

@@ -1,18 +1,16 @@
 """Calls that are made to their end, however often Ctrl-C comes meanwhile."""
 
+from collections.abc import Callable
+from typing import TypeVar
 
-def to_the_end(action):
-    """Call an action again until Ctrl-C does not end it; raise the first Ctrl-C then.
+Result = TypeVar("Result")
 
-    Parameters
-    ----------
-    action : callable
-        May be called again after it was broken off anywhere.
 
-    Returns
-    -------
-    found : object
-        What the action returns.
+def to_the_end(action: Callable[[], Result]) -> Result:
+    """Return the result of an action, called again until Ctrl-C does not end it; raise the first
+    Ctrl-C then.
+
+    The action may be broken off anywhere and called again.
     """
     interrupted = None
     while True:

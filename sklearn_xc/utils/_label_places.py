@@ -1,12 +1,13 @@
-"""Labels that a user names, as places in `classes_`: for all rows, or for each row its own."""
+"""Labels that a user names, as places in `classes_`: for all samples, or for each its own."""
 
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from ._matrix import checked_csr, normalise
+from ._typing import LabelsLike
 
 
 class Named(NamedTuple):
@@ -15,56 +16,52 @@ class Named(NamedTuple):
     Attributes
     ----------
     starts : ndarray of int64 (n_rows + 1,), or None
-        Where the places of each row begin; None where all rows have the same ones.
+        Where the places of each sample begin; None where all samples have the same ones.
     places : ndarray of int64
-        Different ones in a row, in the order they were named.
+        Distinct for each sample, in the order they were named.
     """
 
     starts: np.ndarray | None
     places: np.ndarray
 
 
-LABELS_AT_ONCE = 2**24  # bytes of labels, as wide as the classes, that are looked up at once
+# Bytes of labels, as wide as the classes, that are looked up at once.
+LABELS_AT_ONCE = 2**24
 LONGEST_SHOWN = 80  # letters of a label in a message
 
 
-def named_labels(labels, classes, n_rows: int, name="labels", missing="refused") -> Named:
-    """Read labels that a user names.
+def named_labels(
+    labels: LabelsLike,
+    classes: np.ndarray,
+    n_rows: int,
+    name: str = "labels",
+    missing: Literal["refused", "left out"] = "refused",
+) -> Named:
+    """Return labels that a user names, as places in `classes`.
 
-    Memory follows the labels and the classes, however long a single label is.
-
-    Parameters
-    ----------
-    labels : a label; a sequence of labels; one sequence of labels a row; or a sparse indicator
-    classes : ndarray of shape (n_classes,)
-    name : str
-        What the errors call them.
-    missing : {"refused", "left out"}, default="refused"
-        What becomes of labels that are not in `classes`; numbers among texts are always refused.
-
-    Raises
-    ------
-    ValueError
-        If a label is not in `classes` and this is refused, or a label is named twice for a row, or
-        the lists are not one a row.
+    `labels` is a label, a sequence of labels, a sequence of labels a sample, or a sparse indicator;
+    errors call it `name`. `missing` says what becomes of labels that are not in `classes`; numbers
+    among texts are always refused. Memory follows the labels and the classes, however long a single
+    label is.
     """
     if sparse.issparse(labels):
         return _of_indicator(checked_csr(labels, name), (n_rows, len(classes)), name)
     labels = _as_list(labels, name)
     if not isinstance(labels, list):
         labels = [labels]
+    # a tuple is a list by now: no label of ours is one, so that lists in a list are rows
     nested = [isinstance(row, list) for row in labels]
     if not any(nested):
         return _found(labels, classes, None, name, missing)
     if not all(nested):
-        raise ValueError(f"{name} mixes labels and lists of labels; give one list for each row")
+        raise ValueError(f"{name} mixes labels and lists of labels; give one list for each sample")
     if len(labels) != n_rows:
-        raise ValueError(f"{name} has lists for {len(labels)} rows, but X has {n_rows} rows")
+        raise ValueError(f"{name} has lists for {len(labels)} samples, but X has {n_rows} samples")
     starts = np.append(0, np.cumsum([len(row) for row in labels], dtype=np.int64))
     return _found(list(chain.from_iterable(labels)), classes, starts, name, missing)
 
 
-def _as_list(labels, name):
+def _as_list(labels: Any, name: str) -> Any:
     """Convert arrays, tuples and so on to nested lists of objects; leave a single label."""
     if hasattr(labels, "to_numpy"):
         labels = labels.to_numpy()
@@ -77,13 +74,17 @@ def _as_list(labels, name):
     return labels
 
 
-def _found(labels, classes, starts, name, missing):
-    """Return places of a flat list of labels; `starts` says where the labels of each row begin."""
+def _found(
+    labels: list, classes: np.ndarray, starts: np.ndarray | None, name: str, missing: str
+) -> Named:
+    """Return places of a flat list of labels; `starts` says where each sample begins."""
+    # A table takes a pass over all classes, for which the request of one sample would wait.
     places = _by_bisection(labels, classes)
     if places is None:
         places = _by_table(labels, classes, starts, name, missing)
     if missing == "left out" and len(places) and places.min() < 0:
         kept = places >= 0
+        # row r begins after as many kept labels as stand before its first one
         if starts is not None:
             starts = np.append(0, np.cumsum(kept))[starts]
         labels = [label for label, is_kept in zip(labels, kept, strict=True) if is_kept]
@@ -92,25 +93,26 @@ def _found(labels, classes, starts, name, missing):
     return Named(starts, places)
 
 
-def _require_each_once(places, labels, classes, starts, name):
-    """Refuse a label that is named twice for a row."""
+def _require_each_once(
+    places: np.ndarray, labels: list, classes: np.ndarray, starts: np.ndarray | None, name: str
+) -> None:
+    """Refuse a label that is named twice for a sample."""
+    # one number for each pair of row and class: equal ones are neighbours once they are sorted
     keys = places + len(classes) * _row_of(starts, len(places))
     order = np.argsort(keys, kind="stable")
     again = np.flatnonzero(np.diff(keys[order]) == 0)
     if len(again):
         i = order[again[0]]
         raise ValueError(
-            f"{name} names {_shown(labels[i])} twice{_where(starts, i)}; for one label each row, "
-            "such as the result of predict, give an array of shape (n_samples, 1), and an "
+            f"{name} names {_shown(labels[i])} twice{_where(starts, i)}; for one label each "
+            "sample, such as the result of predict, give an array of shape (n_samples, 1), and an "
             "indicator as a sparse matrix"
         )
 
 
-def _by_bisection(labels, classes):
+def _by_bisection(labels: list, classes: np.ndarray) -> np.ndarray | None:
     """Return places in sorted classes, at a cost that grows with the labels only; None if one is
     missing.
-
-    Every place is looked at again, so that classes in another order lead to None at worst.
     """
     if not labels or not len(classes):
         return np.empty(0, dtype=np.int64) if not labels else None
@@ -119,6 +121,7 @@ def _by_bisection(labels, classes):
     if classes.dtype.kind == "U":
         return _by_bisection_of_texts(labels, classes)
     try:
+        # by assignment: np.array(labels) would make texts of numbers among texts
         wanted = np.empty(len(labels), dtype=object)
         wanted[:] = labels
         wanted = wanted if classes.dtype.kind == "O" else np.asarray(labels)
@@ -127,7 +130,7 @@ def _by_bisection(labels, classes):
         return None
 
 
-def _by_bisection_of_texts(labels, classes):
+def _by_bisection_of_texts(labels: list[str], classes: np.ndarray) -> np.ndarray | None:
     """Find texts of one length by bisection; a longer label is none of them."""
     longest = classes.dtype.itemsize // 4
     if max(map(len, labels)) > longest or any(label.endswith("\0") for label in labels):
@@ -142,13 +145,19 @@ def _by_bisection_of_texts(labels, classes):
     return np.concatenate(parts)
 
 
-def _bisected(wanted, classes):
+def _bisected(wanted: np.ndarray, classes: np.ndarray) -> np.ndarray | None:
+    """Return places of labels in sorted classes, None if one is not found."""
     places = np.minimum(np.searchsorted(classes, wanted), len(classes) - 1)
+    # Each place is compared with its label, so that classes in another order lead to None at worst.
+    # The comparison of labels of another kind may be a single False.
     found = np.asarray(classes[places] == wanted)
     return places if found.shape == places.shape and found.all() else None
 
 
-def _by_table(labels, classes, starts, name, missing):
+def _by_table(
+    labels: list, classes: np.ndarray, starts: np.ndarray | None, name: str, missing: str
+) -> np.ndarray:
+    """Return places of labels by a table of all classes, -1 or an error for one that is missing."""
     table = {label: place for place, label in enumerate(classes.tolist())}
     places = np.empty(len(labels), dtype=np.int64)
     for i, label in enumerate(labels):
@@ -157,6 +166,7 @@ def _by_table(labels, classes, starts, name, missing):
         except TypeError:  # not hashable, hence no label
             place = None
         if place is None and (missing == "refused" or not _could_be(label, classes)):
+            # whoever gives 0 and 1 may mean an indicator, which as an array are labels
             hint = "; an indicator has to be a sparse matrix" if label in (0, 1) else ""
             raise ValueError(
                 f"{name} names {_shown(label)}{_where(starts, i)}, which is not in classes_{hint}"
@@ -165,29 +175,31 @@ def _by_table(labels, classes, starts, name, missing):
     return places
 
 
-def _could_be(label, classes):
+def _could_be(label: Any, classes: np.ndarray) -> bool:
     """Return whether a label that is not there is of the kind of those that are: texts, or
     others.
     """
     return len(classes) > 0 and isinstance(label, str) == isinstance(classes[0], str)
 
 
-def _shown(label):
+def _shown(label: Any) -> str:
     """Return a label in a message, which has room for its beginning."""
     text = repr(label[: 2 * LONGEST_SHOWN] if isinstance(label, str) else label)
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
 
-def _row_of(starts, n):
+def _row_of(starts: np.ndarray | None, n: int) -> np.ndarray | int:
+    """Return the sample of each of n labels; 0 for all where they are for every sample."""
     return 0 if starts is None else np.repeat(np.arange(len(starts) - 1), np.diff(starts))
 
 
-def _where(starts, i):
-    """Return the row that the label at place i is for, in words."""
-    return "" if starts is None else f" for row {np.searchsorted(starts, i, side='right') - 1}"
+def _where(starts: np.ndarray | None, i: int) -> str:
+    """Return the sample that the label at place i is for, in words."""
+    return "" if starts is None else f" for sample {np.searchsorted(starts, i, side='right') - 1}"
 
 
-def _of_indicator(labels, shape, name):
+def _of_indicator(labels: sparse.csr_array, shape: tuple[int, int], name: str) -> Named:
+    """Return the labels of each sample of an indicator; stored zeros are none."""
     if labels.shape != shape:
         raise ValueError(
             f"{name} is sparse, hence an indicator, and must have the shape {shape}; got "
@@ -198,14 +210,8 @@ def _of_indicator(labels, shape, name):
     return Named(labels.indptr.astype(np.int64), labels.indices.astype(np.int64))
 
 
-def check_names(names: np.ndarray, n_classes: int, argument="names"):
-    """Refuse names that are not one for each label, or name two alike.
-
-    Parameters
-    ----------
-    argument : str
-        What the error calls them.
-    """
+def check_names(names: np.ndarray, n_classes: int, argument: str = "names") -> None:
+    """Refuse names that are not one for each label, or name two alike; errors say `argument`."""
     if names.shape != (n_classes,):
         raise ValueError(
             f"{argument} must be 1-D with a name for each of the {n_classes} labels, got shape "

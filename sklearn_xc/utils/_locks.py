@@ -10,19 +10,14 @@ _LOCKS = WeakSet()
 class ForkSafeLock:
     """Lock whose ``held`` is for a ``with``; a forked child finds it free.
 
-    The thread that held it when the process forked is not there in the child, and would never let
-    go of it. What it protects has to be whole at every moment, as a reference that is replaced is.
-
-    Attributes
-    ----------
-    held : threading.Lock
-        It goes into the ``with`` itself: Ctrl-C between ``acquire()`` and the end of an
-        ``__enter__`` written in Python would leave it locked.
+    Protected data must be whole at every moment, as a reference that is replaced is.
     """
 
     _make = staticmethod(threading.Lock)
 
-    def __init__(self):
+    def __init__(self) -> None:
+        # The lock itself goes into the ``with``: Ctrl-C between `acquire` and the end of an
+        # `__enter__` written in Python would leave it locked.
         self.held = self._make()
         _LOCKS.add(self)
 
@@ -33,7 +28,9 @@ class ForkSafeRLock(ForkSafeLock):
     _make = staticmethod(threading.RLock)
 
 
-def _renew_in_child():
+def _renew_in_child() -> None:
+    """Replace all locks in a forked child."""
+    # The thread that holds a lock in the parent is not there in the child to release it.
     for lock in _LOCKS:
         lock.held = lock._make()
 

@@ -1,6 +1,7 @@
 """How much memory an output may take, and the refusal of one that takes more."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 VARIABLE = "SKLEARN_XC_MEMORY_LIMIT"
@@ -13,20 +14,17 @@ CGROUP_ROOT = Path("/sys/fs/cgroup")
 LITTLE = 1 << 24
 
 
-def memory_available():
-    """Return bytes of memory this process could still take.
+def memory_available() -> int | None:
+    """Return the bytes of memory that this process could still take, None where nothing tells.
 
-    Returns
-    -------
-    available : int or None
-        The memory the system calls available, or the limit of the control group (version 1 or 2)
-        where that is lower; None where the system does not tell.
+    The memory that the system calls available, or a limit of the control groups where it is lower.
     """
     found = [_read_meminfo(), *map(_read_limit, _cgroup_limits())]
     return min((size for size in found if size is not None), default=None)
 
 
-def _read_meminfo():
+def _read_meminfo() -> int | None:
+    """Return the memory that the system calls available, or elsewhere the physical memory."""
     try:
         for line in MEMINFO.read_text().splitlines():
             if line.startswith("MemAvailable:"):
@@ -39,7 +37,7 @@ def _read_meminfo():
         return None
 
 
-def _cgroup_limits():
+def _cgroup_limits() -> Iterator[Path]:
     """Yield the files with the limits of the control groups around this process."""
     try:
         lines = OWN_CGROUPS.read_text().splitlines()
@@ -47,6 +45,7 @@ def _cgroup_limits():
         return
     for line in lines:
         number, controllers, group = line.split(":", 2)
+        # number 0 is version 2, with one tree for all; version 1 has a tree for each controller
         if number == "0":
             root, name = CGROUP_ROOT, "memory.max"
         elif "memory" in controllers.split(","):
@@ -54,34 +53,26 @@ def _cgroup_limits():
         else:
             continue
         inner = root / group.lstrip("/")
-        for folder in (inner, *inner.parents):  # a limit of an outer group binds as well
+        # a limit of an outer group binds as well
+        for folder in (inner, *inner.parents):
             yield folder / name
             if folder == root:
                 break
 
 
-def _read_limit(path):
+def _read_limit(path: Path) -> int | None:
+    """Return the limit in a file of a control group, None if there is none."""
     try:
         return int(path.read_text())
     except (OSError, ValueError):  # not there, or "max"
         return None
 
 
-def memory_limit():
-    """Return the most bytes that one output may take.
+def memory_limit() -> int | None:
+    """Return the most bytes that one output may take; None where nothing tells, for no limit.
 
     Half of :func:`memory_available`, or the whole number of bytes in the environment variable
     ``SKLEARN_XC_MEMORY_LIMIT``.
-
-    Returns
-    -------
-    limit : int or None
-        None where neither is known: then nothing is refused.
-
-    Raises
-    ------
-    ValueError
-        If the variable holds anything but a whole number of bytes.
     """
     text = os.environ.get(VARIABLE)
     if not text:
@@ -92,22 +83,11 @@ def memory_limit():
     return int(text)
 
 
-def require_memory(size, what, instead):
-    """Refuse an output that would exceed the limit, before any of it is allocated.
+def require_memory(size: int, what: str, instead: str) -> None:
+    """Raise MemoryError for an output of more bytes than the limit, before it is allocated.
 
-    Parameters
-    ----------
-    size : int
-        Bytes wanted.
-    what : str
-        What wants them, with its shape, to begin the message with.
-    instead : str
-        What to do instead, to end it with.
-
-    Raises
-    ------
-    MemoryError
-        If ``size`` is above :func:`memory_limit`.
+    The message begins with `what` would take them, with its shape, and ends with what to do
+    `instead`.
     """
     if size <= LITTLE and not os.environ.get(VARIABLE):
         return

@@ -1,6 +1,7 @@
 """Imports of packages that only some features need."""
 
 from importlib import import_module
+from types import ModuleType
 
 # How to get each of them. hnswlib has no wheels: ours serve machines without a compiler, and do not
 # ask for it.
@@ -18,26 +19,10 @@ HOW_TO_GET = {
 }
 
 
-def optional_import(name, feature):
-    """Import a package that one feature needs.
+def optional_import(name: str, feature: str) -> ModuleType:
+    """Import a package of `HOW_TO_GET`, or a module of one, that one feature needs.
 
-    Parameters
-    ----------
-    name : {"dask", "hnswlib", "matplotlib", "onnx", "pandas", "starlette",
-        "uvicorn"}, or a module of it
-        Module to import.
-    feature : str
-        What needs it, as the start of the message ``"<feature> needs <package>, ..."``.
-
-    Returns
-    -------
-    module
-        The imported module.
-
-    Raises
-    ------
-    ImportError
-        If it cannot be imported, with the reason and how to get it.
+    ImportError says ``"<feature> needs <package>, ..."``, with the reason and how to get it.
     """
     try:
         return import_module(name)
@@ -50,7 +35,7 @@ def optional_import(name, feature):
         ) from error
 
 
-def is_available(name):
+def is_available(name: str) -> bool:
     """Return whether a package can be imported, which is then done."""
     try:
         import_module(name)

@@ -5,43 +5,39 @@ import sys
 import threading
 import warnings
 from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
+from typing import Any
 
 import joblib
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from .._kernels.common._pace import openmp_enabled
+from ._callbacks import Progress
 from ._cluster import in_task, is_dask, run_on_cluster
 
-# So many blocks of classes keep the workers of one machine busy; beyond that a block is better
-# large, since its last classes leave lanes idle, and as many as MAX_BLOCKS only add overhead.
+# MIN_BLOCKS blocks of classes keep the workers of one machine busy; beyond that a block is better
+# large, since its last classes leave lanes idle, and more than MAX_BLOCKS only add overhead.
 MIN_BLOCKS, MAX_BLOCKS = 32, 2048
-CLASS_COST = 2  # of a class beside its positives: as much as so many times their mean number
+# Work of a class in addition to its positives, in multiples of their mean number.
+CLASS_COST = 2
 
 
-def local_workers(n_jobs):
+def local_workers(n_jobs: int | None) -> int:
     """Count the workers that joblib runs on this machine; a cluster has its own."""
     n_workers = joblib.effective_n_jobs(n_jobs)
-    # counting processors reads files of the system: a third of the time of a single row
+    # counting processors reads files of the system: a third of the time of a single sample
     return 1 if n_workers == 1 else max(1, min(n_workers, joblib.cpu_count()))
 
 
-def effective_threads(n_jobs):
-    """Return the number of threads a kernel may use for rows.
+def effective_threads(n_jobs: int | None) -> int:
+    """Return the number of threads a kernel may use, for `n_jobs` as in joblib.
 
-    Parameters
-    ----------
-    n_jobs : int or None
-        As in joblib: None is 1 unless :func:`joblib.parallel_config` says otherwise, -1 all cores.
-
-    Returns
-    -------
-    n_threads : int
-        At least 1, and 1 where the kernels were built without OpenMP. A cluster that joblib's
-        backend counts in does not add threads here: at most the cores of this machine.
+    At least 1, and 1 where the kernels were built without OpenMP; at most the cores of this
+    machine, although joblib counts the workers of a cluster.
     """
     n_threads = joblib.effective_n_jobs(n_jobs)
     if n_threads > 1 and not openmp_enabled():
@@ -51,7 +47,8 @@ def effective_threads(n_jobs):
 
 
 @cache
-def _warn_without_openmp():
+def _warn_without_openmp() -> None:
+    """Warn once in a process."""
     warnings.warn(
         "sklearn-xc was built without OpenMP: predictions use one thread whatever n_jobs is",
         RuntimeWarning,
@@ -60,20 +57,18 @@ def _warn_without_openmp():
 
 
 class _SingleThreadedBlas:
-    """Limits BLAS to one thread while at least one caller in this process is inside.
+    """Limit of BLAS to one thread while at least one caller in this process is inside."""
 
-    The limit is global to the process: if every thread set and restored it on its own, one that
-    entered second would restore the limit of the first for good.
-    """
-
-    def __init__(self):
+    # The limit is global to the process: if every thread set and restored it on its own, one that
+    # entered second would restore the limit of the first for good. So callers are counted.
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._inside = 0
         self._limits = None
         self._controller = None
         self._n_modules = 0
 
-    def forget_threads(self):
+    def forget_threads(self) -> None:
         """Forget threads in a forked child: nobody else is inside, nobody holds the lock."""
         self._lock = threading.Lock()
         self._inside = 0
@@ -81,19 +76,18 @@ class _SingleThreadedBlas:
             self._limits.restore_original_limits()
             self._limits = None
 
-    def _libraries(self):
-        """Return the controller that finds and limits the BLAS libraries.
-
-        The search reads the process's memory map, which takes milliseconds, and fits enter for
-        every mini-batch; a library comes in by an import, so only those make a new search.
-        """
+    def _libraries(self) -> ThreadpoolController:
+        """Return the controller that finds and limits the BLAS libraries."""
+        # The search reads the process's memory map, which takes milliseconds, and fits enter for
+        # every mini-batch. A library comes in by an import: only imports make a new search.
         if self._controller is None or len(sys.modules) != self._n_modules:
             self._n_modules = len(sys.modules)
             self._controller = ThreadpoolController()
         return self._controller
 
     @contextmanager
-    def __call__(self):
+    def __call__(self) -> Iterator[None]:
+        """Enter the limit, for a ``with``."""
         lock = self._lock
         with lock:
             if self._inside == 0:
@@ -104,9 +98,11 @@ class _SingleThreadedBlas:
         finally:
             self._leave(lock)
 
-    def _leave(self, lock):
+    def _leave(self, lock: threading.Lock) -> None:
+        """Count a caller off, and lift the limit after the last one."""
+        # another lock in a child that was forked since: there is nothing to restore
         if lock is not self._lock:
-            return  # in a child that was forked since: there is nothing to restore
+            return
         with lock:
             self._inside -= 1
             if self._inside == 0:
@@ -119,49 +115,48 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=single_threaded_blas.forget_threads)
 
 
-def _run_numbered(function, number, block, *shared):
+def _run_numbered(function: Callable, number: int, block: Any, *shared: Any) -> tuple[int, Any]:
+    """Run a block, and return its number with the result."""
+    # in a worker process too, which has BLAS threads of its own
     with single_threaded_blas():
         return number, function(block, *shared)
 
 
-def run_blocks(function, blocks, *shared, n_jobs=None, progress=None, reached=None, keep=None):
-    """Call ``function(block, *shared)`` for every block, over joblib.
+def run_blocks(
+    function: Callable,
+    blocks: Sequence,
+    *shared: Any,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    reached: Callable[[Any], dict] | None = None,
+    keep: Callable[[int, Any], Any] | None = None,
+) -> list:
+    """Return ``function(block, *shared)`` of every block, in their order, computed over joblib.
 
     Threads by default, for kernels that release the GIL; :func:`joblib.parallel_config` chooses
-    processes or a cluster. Large arrays belong into ``shared``: processes then get them memory
-    mapped and read-only (each as an argument of its own), and each worker of a Dask cluster once.
-    Inside, BLAS has one thread. In a task of a cluster the blocks run in threads of its worker.
+    processes or a cluster. `function` is at module level, where other processes find it, `blocks`
+    are small descriptions of the work, such as ranges of classes. Large arrays belong into
+    ``shared``, each as an argument of its own: processes get them memory mapped and read-only, each
+    worker of a Dask cluster once. Inside, BLAS has one thread.
 
-    Parameters
-    ----------
-    function : callable
-        At module level, so that other processes find it.
-    blocks : sequence
-        Small descriptions of the work, such as ranges of classes.
-    *shared : objects
-        Passed on to every call.
-    n_jobs : int or None, default=None
-        As in joblib; must not change the results.
-    progress : Progress or None, default=None
-        Told of each block when it is done.
-    reached : callable or None, default=None
-        ``reached(result)`` returns what a block has come to, as a dict, for `progress`.
-    keep : callable or None, default=None
-        ``keep(number, result)`` is called here as soon as a block is done, whichever it is, and
-        what it returns takes the place of the result.
-
-    Returns
-    -------
-    results : list
-        In the order of the blocks.
+    As soon as a block is done, whichever it is, ``keep(number, result)`` is called here and returns
+    what is kept instead of the result; ``reached(result)`` returns a dict for `progress`.
     """
     with single_threaded_blas():
         backend, _ = joblib.parallel.get_active_backend(prefer="threads")
+        # In a task of a cluster the blocks run in threads of its worker: the other workers have
+        # tasks of their own, such as fits of a search of parameters.
         if is_dask(backend) and in_task():
-            # the other workers have tasks of their own, such as fits of a search of parameters
             with joblib.parallel_config(backend="threading"):
-                options = {"n_jobs": n_jobs, "progress": progress, "reached": reached, "keep": keep}
-                return run_blocks(function, blocks, *shared, **options)
+                return run_blocks(
+                    function,
+                    blocks,
+                    *shared,
+                    n_jobs=n_jobs,
+                    progress=progress,
+                    reached=reached,
+                    keep=keep,
+                )
         if is_dask(backend):
             found = run_on_cluster(backend.client, _run_numbered, function, blocks, shared)
         else:
@@ -178,7 +173,9 @@ def run_blocks(function, blocks, *shared, n_jobs=None, progress=None, reached=No
     return results
 
 
-def _run_in_threads(function, blocks, shared, n_threads):
+def _run_in_threads(
+    function: Callable, blocks: Sequence, shared: tuple, n_threads: int
+) -> list[tuple[int, Any]]:
     """Run blocks in threads without joblib's look for results every ten milliseconds."""
     if n_threads == 1:
         return [_run_numbered(function, q, block, *shared) for q, block in enumerate(blocks)]
@@ -190,11 +187,18 @@ def _run_in_threads(function, blocks, shared, n_threads):
         ]
         return [call.result() for call in calls]
     finally:
-        # without waiting: after Ctrl-C the caller tells those at work to stop
+        # without waiting: after Ctrl-C the caller makes those at work stop
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _run_with_joblib(function, blocks, shared, n_jobs, at_once, backend):
+def _run_with_joblib(
+    function: Callable,
+    blocks: Sequence,
+    shared: tuple,
+    n_jobs: int | None,
+    at_once: bool,
+    backend: Any,
+) -> Iterator[tuple[int, Any]]:
     """Yield (number, result) of each block, with `at_once` as soon as one is done."""
     return_as, step = "list", len(blocks)
     if at_once and backend.supports_return_generator:
@@ -209,33 +213,22 @@ def _run_with_joblib(function, blocks, shared, n_jobs, at_once, backend):
         )
 
 
-def tell(progress, result, reached):
+def tell(progress: Progress | None, result: Any, reached: Callable[[Any], dict] | None) -> None:
     """Tell a `Progress`, or None, that a block is done."""
     if progress is not None and progress.followed:
         progress.begin()
         progress.end(**({} if reached is None or not progress.verbose else reached(result)))
 
 
-def in_threads(function, items, *shared, n_threads: int, n_ahead=None):
-    """Call ``function(item, *shared)`` for every item in threads of this process.
+def in_threads(
+    function: Callable, items: Iterable, *shared: Any, n_threads: int, n_ahead: int | None = None
+) -> Iterator:
+    """Yield ``function(item, *shared)`` of every item, in order, from threads of this process.
 
-    For calls of milliseconds that change arrays in place: joblib looks whether results are there
-    every ten milliseconds, and may be told to use processes.
-
-    Parameters
-    ----------
-    function : callable
-    items : sequence
-    *shared : objects
-        Passed on to every call.
-    n_ahead : int, default=None
-        Calls that may be begun or done before their results are taken; None for all.
-
-    Yields
-    ------
-    result : object
-        In the order of the items, while others are computed.
+    At most `n_ahead` calls are begun or done before their results are taken; None for all.
     """
+    # Not by joblib, for calls of milliseconds that change arrays in place: it looks for results
+    # every ten milliseconds, and may be configured to use processes.
     if n_threads == 1:
         yield from (function(item, *shared) for item in items)
         return
@@ -252,23 +245,14 @@ def in_threads(function, items, *shared, n_threads: int, n_ahead=None):
         pool.shutdown(cancel_futures=True)
 
 
-def blocks_of_classes(counts, smallest):
+def blocks_of_classes(counts: np.ndarray, smallest: int) -> list[np.ndarray]:
     """Return the classes that have positives, in blocks of about equal work.
 
-    The order is that of their frequency, since neighbours in it converge alike. The blocks depend
-    on the data alone, never on the number of workers.
-
-    Parameters
-    ----------
-    counts : ndarray (n_classes,)
-        Positives of each class, or the sum of their weights.
-    smallest : int
-        About the number of classes that a block should have at least, in the mean.
-
-    Returns
-    -------
-    blocks : list of ndarray of int32
+    `counts` are the positives of each class, or sums of their weights; a block has at least
+    `smallest` classes, about, in the mean.
     """
+    # Classes that are neighbours in frequency converge alike. The blocks depend on the data alone,
+    # never on the number of workers, so that results do not either.
     order = np.argsort(-counts, kind="stable")
     order = order[: int((counts > 0).sum())].astype(np.int32)
     if not len(order):
@@ -276,7 +260,7 @@ def blocks_of_classes(counts, smallest):
     work = np.cumsum(counts[order] + CLASS_COST * counts[order].mean())
     n_blocks = min(MAX_BLOCKS, max(MIN_BLOCKS, len(order) // (8 * smallest)))
     n_blocks = max(1, min(n_blocks, -(-len(order) // smallest)))
-    # one of few blocks that is left over keeps a worker waiting: an even number has none for two
+    # of an odd number of few blocks the last keeps one of two workers waiting
     n_blocks += n_blocks > 1 and n_blocks % 2
     block = np.minimum((work - work[0]) * n_blocks // work[-1], n_blocks - 1).astype(int)
     return np.split(order, np.flatnonzero(np.diff(block)) + 1)

@@ -13,7 +13,7 @@ NEEDED = "numpy", "scipy", "scikit-learn", "joblib", "threadpoolctl"
 OPTIONAL = "pandas", "matplotlib", "hnswlib", "dask", "starlette", "uvicorn", "rich", "pyarrow"
 
 
-def show_versions():
+def show_versions() -> None:
     """Print the versions of Python, the packages and the libraries of threads, for a report.
 
     Environment variables that begin with ``SKLEARN_XC_`` are printed too; they may hold paths.
@@ -39,6 +39,7 @@ def show_versions():
 
 
 def _version_of(name: str) -> str:
+    """Return the version of a package by its metadata, without an import of it."""
     try:
         return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:

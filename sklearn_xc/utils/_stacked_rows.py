@@ -3,9 +3,10 @@
 import numpy as np
 
 from ._rows import Rows
+from ._typing import Empty
 
 
-def stacked(rows: Rows, more: Rows, empty=np.empty) -> Rows:
+def stacked(rows: Rows, more: Rows, empty: Empty = np.empty) -> Rows:
     """Return rows with others of as many features below them, in the form of the first.
 
     ``empty`` makes the large arrays, as :func:`numpy.empty`.

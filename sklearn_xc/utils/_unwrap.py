@@ -1,48 +1,39 @@
 """The estimator with a certain method inside pipelines, searches and other wrappers."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
+import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from ._typing import MatrixLike
+
 
 class Inner(NamedTuple):
-    """Result of `find_inner`.
+    """Estimator that has the method, and the transformers that X passes before it, in this order.
 
-    Attributes
-    ----------
-    estimator : estimator
-        The one with the method.
-    transformers : list of fitted transformers
-        What X goes through, in this order, before it comes to that.
-    decided_outside : bool
-        Whether it is inside a meta-estimator, which may predict otherwise.
+    `decided_outside` says that it is inside a meta-estimator, which may predict otherwise.
     """
 
     estimator: BaseEstimator
     transformers: list
     decided_outside: bool
 
-    def transform(self, X):
+    def transform(self, X: MatrixLike) -> MatrixLike:
         """Return X as the estimator takes it."""
         for step in self.transformers:
             X = step.transform(X)
         return X
 
 
-def find_inner(estimator, method: str, *, into_meta_estimators=False) -> Inner:
+def find_inner(estimator: Any, method: str, *, into_meta_estimators: bool = False) -> Inner:
     """Return the estimator that has a method of ours, and what is on the way to it.
 
     Looks into a fitted Pipeline (its last step), a search (its ``best_estimator_``) and a
-    FrozenEstimator, nested in any order.
-
-    Parameters
-    ----------
-    estimator : estimator
-    into_meta_estimators : bool, default=False
-        Also look into the ``estimator_`` of a meta-estimator, such as one that tunes a threshold.
+    FrozenEstimator, nested in any order; with `into_meta_estimators` also into the ``estimator_``
+    of a meta-estimator, such as one that tunes a threshold.
 
     Raises
     ------
@@ -68,16 +59,16 @@ def find_inner(estimator, method: str, *, into_meta_estimators=False) -> Inner:
     return Inner(estimator, transformers, decided_outside)
 
 
-def _transforms(step):
-    """Return whether rows to predict go through a step: not where a pipeline only draws rows to
-    train.
-    """
+def _transforms(step: Any) -> bool:
+    """Return whether samples to predict go through a step."""
+    # not where a pipeline only draws samples to train with, as those of imbalanced-learn do
     if step is None or isinstance(step, str):
         return False
     return hasattr(step, "transform") or not hasattr(step, "fit_resample")
 
 
-def _refuse(estimator, outer, method):
+def _refuse(estimator: Any, outer: Any, method: str) -> NoReturn:
+    """Raise the error of an estimator without the method, or of a search that has kept none."""
     if hasattr(estimator, "refit"):
         check_is_fitted(estimator)
         raise TypeError(
@@ -89,7 +80,7 @@ def _refuse(estimator, outer, method):
     raise TypeError(f"{name}{inside} has no method {method}")
 
 
-def learner_of(estimator):
+def learner_of(estimator: Any) -> Any:
     """Return the estimator that a model answers by: inside pipelines, and the classifier behind the
     vectorizer of a model that is both.
     """
@@ -97,14 +88,10 @@ def learner_of(estimator):
     return getattr(inner, "classifier_", inner)
 
 
-def names_after(transformers):
+def names_after(transformers: list) -> np.ndarray | None:
     """Return the names of the features that come out of a chain of transformers.
 
-    Returns
-    -------
-    names : ndarray of str, or None
-        None without transformers, or where the last of them does not know its features' names
-        (hashing).
+    None without transformers, or where the last of them does not know the names, as of hashing.
     """
     names = None
     for step in transformers:

@@ -3,9 +3,11 @@
 from numbers import Integral
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
 
 
-def check_k(k, n_classes):
+def check_k(k: int | None, n_classes: int) -> int:
     """Check how many classes are requested: k, or by default the smaller of 5 and all."""
     if k is None:
         return min(5, n_classes)
@@ -16,20 +18,13 @@ def check_k(k, n_classes):
     )
 
 
-def check_sample_weight(sample_weight, n_samples: int, allowed=(0, np.inf)):
-    """Check the weights of samples: float32, finite, not negative, not all zero.
+def check_sample_weight(
+    sample_weight: ArrayLike, n_samples: int, allowed: tuple[float, float] = (0, np.inf)
+) -> np.ndarray:
+    """Return the weights of samples in float32: finite, not negative, not all zero.
 
-    Parameters
-    ----------
-    sample_weight : array-like of shape (n_samples,)
-    allowed : tuple (lowest, highest)
-        Of the largest of them; where training beyond that overflows float32, or learns nothing.
-
-    Raises
-    ------
-    ValueError
-        If they are not as described, not one for each sample, or out of the range that float32
-        computes with.
+    `allowed` are the lowest and the highest value of the largest weight, beyond which training
+    overflows float32, or learns nothing. ValueError says which of this is not so.
     """
     try:
         weight = np.asarray(sample_weight, dtype=np.float64)
@@ -58,8 +53,12 @@ def check_sample_weight(sample_weight, n_samples: int, allowed=(0, np.inf)):
     return weight.astype(np.float32)
 
 
-def require_two_classes(Y, sample_weight, classes):
+def require_two_classes(
+    Y: sparse.csr_array, sample_weight: np.ndarray, classes: np.ndarray
+) -> None:
     """Refuse weights that leave fewer than two classes."""
+    # In float64: of two classes Y has one column, and the weight of the other is a difference, for
+    # which sums in float32 are too coarse.
     weights = Y.T @ sample_weight.astype(np.float64)
     if len(classes) == 2:
         weights = np.append(sample_weight.sum(dtype=np.float64) - weights, weights)

@@ -157,7 +157,7 @@ def test_restrictions_that_are_refused(model):
         ({"labels": [3, 4], "k": 5}, "k=5 labels are asked for, but row 0 may have 2 only"),
         ({"label_weight": [1.0]}, "label_weight must be 1-D"),
         ({"label_weight": WEIGHT, "scores": "proba"}, "scores='decision' only"),
-        ({"exclude": [[1]] * 7}, "exclude has lists for 7 rows, but X has 1000 rows"),
+        ({"exclude": [[1]] * 7}, "exclude has lists for 7 samples, but X has 1000 samples"),
         ({"names": ["a"]}, "names must be 1-D with a name for each"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -224,7 +224,7 @@ def test_dump_leaves_its_input_alone(tmp_path):
 @pytest.mark.parametrize(
     ("X", "Y", "message"),
     [
-        ([[1.0], [2.0]], [[1]], "X has 2 rows and Y has 1"),
+        ([[1.0], [2.0]], [[1]], "X has 2 samples and Y has 1"),
         ([1.0, 2.0], [[1], [0]], r"X must be two-dimensional, it has shape \(2,\)"),
         ([[1.0]], [1], r"Y must be two-dimensional, it has shape \(1,\)"),
         ([[np.nan]], [[1]], "X has NaN, infinite or too large values"),

@@ -107,7 +107,7 @@ def test_probabilities_drawn_from_are_calibrated():
         ({"y_pred": [[0.2, 2.0]], "y_prob": None}, "y_pred must hold probabilities"),
         (
             {"y_pred": sparse.csr_array((1, 2)), "y_prob": None},
-            "y_pred predicts nothing for any row",
+            "y_pred predicts nothing for any sample",
         ),
     ],
 )

@@ -1,6 +1,7 @@
 """make_topk_scorer in searches, with folds that lack classes, pickled and cloned."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -183,3 +184,8 @@ def test_scorer_is_pickled_cloned_and_shown():
         assert copy is not scorer
         assert repr(copy) == repr(scorer)
         assert copy(model, X, column) == scorer(model, X, column)
+
+
+def test_a_metric_without_a_name_can_be_shown():
+    scorer = metrics.make_topk_scorer(partial(metrics.precision_at_k), k=3)
+    assert repr(scorer).startswith("make_topk_scorer(functools.partial(")

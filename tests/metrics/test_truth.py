@@ -113,7 +113,7 @@ def test_rows_that_were_never_tested_do_not_count():
         assert precision_at_k(truth, found, k=1, sample_weight=weight) == 1
     with pytest.raises(ValueError, match="has classes of its own"):
         top_k_accuracy(y, found, k=1, classes=classes[::-1])
-    with pytest.raises(ValueError, match="y_true has 3 rows and y_pred 220"):
+    with pytest.raises(ValueError, match="y_true has 3 samples and y_pred 220"):
         top_k_accuracy(y[:3], found, k=1)
 
 

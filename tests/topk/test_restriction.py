@@ -207,11 +207,11 @@ def test_more_features_than_a_batch_keep_the_order_of_additions():
     [
         ({"labels": []}, "labels is empty"),
         ({"labels": ["nobody"]}, "labels names 'nobody', which is not in classes_"),
-        ({"exclude": np.zeros((30, K), int)}, "exclude names 0 for row 0, .* a sparse matrix"),
+        ({"exclude": np.zeros((30, K), int)}, "exclude names 0 for sample 0, .* a sparse matrix"),
         ({"exclude": [3]}, "exclude names 3, which is not in classes_"),
         ({"label_weight": {"label 01": 1}}, "label_weight is a dict, .* does not name 'label 0"),
         ({"labels": ["label 01", "label 01"]}, "labels names 'label 01' twice"),
-        ({"labels": [["label 01"]]}, "labels has lists for 1 rows, but X has 30 rows"),
+        ({"labels": [["label 01"]]}, "labels has lists for 1 samples, but X has 30 samples"),
         ({"labels": sparse.eye_array(3)}, r"must have the shape \(30, "),
         ({"label_weight": [1, 2]}, "label_weight must be 1-D with a number for each of the"),
         ({"label_weight": np.full(K, np.nan)}, "label_weight holds NaN"),

@@ -35,5 +35,5 @@ def test_rare_labels_gain():
 
 
 def test_two_rows_are_too_few():
-    with pytest.raises(ValueError, match="at least 3 rows to estimate propensities"):
+    with pytest.raises(ValueError, match="at least 3 samples to estimate propensities"):
         PPDSparseClassifier(class_weight="propensity").fit(X[:2], Y[:2])

@@ -8,10 +8,9 @@ cdef inline void matmul(
     float factor, const float* left, int left_width, const float* right, int right_width,
     float keep, float* out, int out_width
 ) noexcept nogil:
-    """out = factor * left @ right + keep * out of C-contiguous matrices, each "N" or "T".
-
-    In the order of Fortran all three are transposed, and the product is that of the two in turn.
-    """
+    """out = factor * left @ right + keep * out of C-contiguous matrices, each "N" or "T"."""
+    # A matrix in the order of C is its transpose in that of Fortran, which BLAS reads, and
+    # (left @ right)^T = right^T @ left^T: the two change places, and no array is copied.
     sgemm(
         transposed_right, transposed_left, &n_columns, &n_rows, &n_inner, &factor,
         <float*>right, &right_width, <float*>left, &left_width, &keep, out, &out_width,

@@ -19,15 +19,20 @@ cdef extern from "_simd.h" nogil:
 
 cdef inline uint64_t seed_for(uint64_t seed, uint64_t stream) noexcept nogil:
     """The state of one stream (a class, a block) of a seeded run: splitmix64 of both."""
+    # Neighbouring streams get states that have nothing in common: the increment is odd, so that no
+    # two streams start alike, and each line is a bijection of which every bit goes on to others.
     cdef uint64_t z = seed + (stream + 1) * <uint64_t>0x9E3779B97F4A7C15
     z = (z ^ (z >> 30)) * <uint64_t>0xBF58476D1CE4E5B9
     z = (z ^ (z >> 27)) * <uint64_t>0x94D049BB133111EB
     z ^= z >> 31
+    # xorshift would stay at 0 for ever
     return z if z != 0 else 1
 
 
 cdef inline uint64_t random_bits(uint64_t *state) noexcept nogil:
     """xorshift64*: 64 bits, of which the high ones are the good ones."""
+    # Three shifts go through all states but 0; the product mixes low bits into the high ones of the
+    # result, never the other way, which is why callers below take the high ones.
     cdef uint64_t x = state[0]
     x ^= x >> 12
     x ^= x << 25
@@ -37,19 +42,22 @@ cdef inline uint64_t random_bits(uint64_t *state) noexcept nogil:
 
 
 cdef inline uint32_t random_below(uint64_t *state, uint32_t n) noexcept nogil:
-    """An integer from 0 to n - 1 (multiply and shift; the bias is below n / 2^32)."""
+    """An integer from 0 to n - 1."""
+    # 32 bits times n, over 2^32: no division, and a bias below n / 2^32
     return <uint32_t>(((random_bits(state) >> 32) * n) >> 32)
 
 
 cdef inline double random_unit(uint64_t *state) noexcept nogil:
     """A double from [0, 1)."""
+    # 53 bits, all that a double holds, times 2^-53: exact, so that it cannot round up to 1
     return (random_bits(state) >> 11) * (1.0 / 9007199254740992.0)
 
 
 cdef inline int interrupted(const int32_t[::1] stop, double *operations) except -1 nogil:
-    """Now and then: raise KeyboardInterrupt on Ctrl-C, in other threads when told to stop."""
+    """Now and then: raise KeyboardInterrupt on Ctrl-C, in other threads when `stop` is set."""
     if operations[0] >= PATIENCE:
         operations[0] = 0
+        # Python sees signals in its main thread only; `stop` is how other threads learn of them.
         with gil:
             PyErr_CheckSignals()
             if stop[0]:

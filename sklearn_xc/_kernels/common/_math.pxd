@@ -10,15 +10,15 @@ from libc.string cimport memcpy
 
 
 cdef inline float reduced_exp(float x, uint32_t* power) noexcept nogil:
-    """e^r of x = n ln 2 + r with |r| <= ln(2)/2, and as `power` bits of which the lowest are n.
-
-    e^r is its Taylor series to r^7 (relative error 8e-9).
-    """
+    """e^r of x = n ln 2 + r with |r| <= ln(2)/2, and as `power` bits of which the lowest are n."""
     cdef float shifted, n, r, series
     # Adding 1.5 * 2^23 rounds to an integer, which then stands in the lowest bits.
     shifted = x * <float>1.4426950408889634 + <float>12582912.0
     n = shifted - <float>12582912.0
+    # ln 2 in two parts, of which the first has 9 bits: n times it is exact, and so is the first
+    # difference, in which nearly all digits of x cancel.
     r = (x - n * <float>0.693359375) + n * <float>2.12194440054690583e-4
+    # e^r = 1 + r + r^2 (1/2 + r/6 + ... + r^5/5040), relative error 8e-9
     series = <float>(1.0 / 720) + r * <float>(1.0 / 5040)
     series = <float>(1.0 / 120) + r * series
     series = <float>(1.0 / 24) + r * series
@@ -29,13 +29,12 @@ cdef inline float reduced_exp(float x, uint32_t* power) noexcept nogil:
 
 
 cdef inline float fast_exp(float x) noexcept nogil:
-    """e^x within 2 units in the last place; 0 below -104, infinity above 88.8, NaN for NaN.
-
-    2^n is written into the exponent's bits, in two halves so that subnormal results come out right.
-    """
+    """e^x within 2 units in the last place; 0 below -104, infinity above 88.8, NaN for NaN."""
     cdef float series, low, high
     cdef uint32_t bits, half
     series = reduced_exp(x, &bits)
+    # 2^n is written into the exponent's bits, in two halves so that subnormal results come out
+    # right: 2^(n/2) is a normal number for every n here.
     bits += 512 - <uint32_t>0x4B400000  # n + 512, above zero
     half = bits >> 1
     bits = (bits - half - 256 + 127) << 23
@@ -59,21 +58,17 @@ cdef inline float exp_below(float x) noexcept nogil:
 
 
 cdef inline float average_of_squares(float average, float keep, float g) noexcept nogil:
-    """0.1 g^2 + keep * average, and so little that 1 + its square root is the same.
-
-    Without that, an average that only falls would end below 1e-38, where processors take long over
-    each operation.
-    """
+    """0.1 g^2 + keep * average, and so little that 1 + its square root is the same."""
+    # Without the 1e-30 an average that only falls would end below 1e-38, where processors take long
+    # over each operation.
     return keep * average + <float>1e-30 + <float>0.1 * g * g
 
 
 cdef inline float one_and_root(float x) noexcept nogil:
-    """1 + sqrt(x) within 5 units in the last place for x >= 0; infinity above 3e38, NaN for NaN.
-
-    Not the C library's root: a division follows, and a processor's roots and divisions wait for the
-    same unit. Halving the bits, and so the exponent, gives 1 / sqrt(x) within 4 %; a series does
-    the rest.
-    """
+    """1 + sqrt(x) within 5 units in the last place for x >= 0; infinity above 3e38, NaN for NaN."""
+    # Not the C library's root: a division follows, and a processor's roots and divisions wait for
+    # the same unit. Halving the bits, and so the exponent, gives y = 1 / sqrt(x) within 4 %. With
+    # u = x y^2 - 1 the root is x y (1 + u)^(-1/2), by its series.
     cdef float guess, root, u, series
     cdef uint32_t bits
     memcpy(&bits, &x, sizeof(bits))
@@ -118,15 +113,14 @@ cdef inline double exp64(double x) noexcept nogil:
 
 
 cdef inline double log64(double x) noexcept nogil:
-    """log x for a normal x > 0, relative error a few units in the last place also around 1.
-
-    x = 2^n m with m from sqrt(1/2) to sqrt(2), and log m = 2 atanh(f) with f = (m - 1) / (m + 1),
-    by its series to f^21 (relative error 3e-17).
-    """
+    """log x for a normal x > 0, relative error a few units in the last place also around 1."""
+    # x = 2^n m with m from sqrt(1/2) to sqrt(2), and log m = 2 atanh(f) with f = (m - 1) / (m + 1),
+    # by its series to f^21 (relative error 3e-17). Around 1 n is 0, and nothing cancels.
     cdef uint64_t bits, exponent
     cdef double m, n, f, s, series
     memcpy(&bits, &x, sizeof(bits))
-    # 0x3FE6A09E667F3BCD is sqrt(1/2), 0x3FF0000000000000 is 1.
+    # 0x3FE6A09E667F3BCD is sqrt(1/2), 0x3FF0000000000000 is 1: with their difference added, the
+    # exponent's bits go up by one where m would reach sqrt(2).
     exponent = (bits + <uint64_t>(0x3FF0000000000000 - 0x3FE6A09E667F3BCD)) >> 52
     bits = bits - (exponent << 52) + <uint64_t>0x3FF0000000000000
     memcpy(&m, &bits, sizeof(m))
@@ -150,5 +144,7 @@ cdef inline double log64(double x) noexcept nogil:
 
 cdef inline double log1p64(double x) noexcept nogil:
     """log(1 + x) for -1 < x, relative error a few units in the last place."""
+    # whole is 1 + x, rounded by d = (whole - 1) - x, and log(whole - d) is log(whole) - d / whole,
+    # but for d^2.
     cdef double whole = 1 + x
     return log64(whole) - ((whole - 1) - x) / whole

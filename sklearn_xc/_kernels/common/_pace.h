@@ -1,4 +1,4 @@
-/* What the kernels ask of the OpenMP library beside loops: a clock, one thread for a while, and
+/* What the kernels need of the OpenMP library in addition to loops: a clock, one thread for a while, and
    threads that are given back before a fork. Without OpenMP there is nothing to ask. */
 
 #ifndef XC_PACE_H
@@ -54,7 +54,7 @@ static int xc_threads_of_region(int n_threads) {
 
 /* GCC's library keeps the threads of a region for the next one of the same thread. A forked child
    has that list, but not the threads, and would wait for them for ever. Given back before the fork
-   (OpenMP 5, since GCC 9), they are started anew by either side. LLVM's library sees to forks by
+   (OpenMP 5, since GCC 9), they are started again by either side. LLVM's library sees to forks by
    itself. */
 #if defined(_OPENMP) && defined(__GNUC__) && !defined(__clang__) && !defined(_WIN32)
 #if __GNUC__ >= 9

@@ -75,6 +75,7 @@ cdef class Pace:
             self.add(now() - self.began, work)
 
     cdef void add(self, double seconds, double work) noexcept nogil:
+        """Count a step of this window, and end the window if it has taken long enough."""
         cdef double home
         if self.seconds == 0 or seconds > self.longest[self.arm]:
             self.longest[self.arm] = seconds
@@ -82,10 +83,14 @@ cdef class Pace:
         self.work += work
         self.n_steps += 1
         self.credit += SHARE * seconds
+        # What the steps of this window would have taken on the other arm: a trial that has lost all
+        # that it may ends at once, not at the end of its window.
         home = self.cost[1 - self.arm] * self.work
         if self.on_trial and self.seconds - home > max(self.credit, LEAST):
             self.end_window()
         elif self.seconds >= WINDOW:
+            # The newest window of a trial replaces what was known; at home a mean with weights
+            # that fall exponentially smooths the windows.
             if self.on_trial or self.cost[self.arm] == 0:
                 self.cost[self.arm] = self.seconds / self.work
             else:
@@ -97,6 +102,8 @@ cdef class Pace:
         cdef int other = 1 - self.arm
         cdef double cost = self.seconds / self.work if self.work > 0 else 0
         cdef double loss = self.seconds - self.cost[other] * self.work
+        # A trial is over: its arm becomes the home if it was faster by more than chance, and else
+        # pays what it has lost. The next trial of an arm costs about what the last one did.
         if self.on_trial:
             self.price[self.arm] = max(loss, LEAST)
             self.on_trial = False
@@ -105,12 +112,15 @@ cdef class Pace:
                 self.cost[self.arm] = cost
                 self.arm = other
             else:
+                # a trial of the slower arm has one step at least, and loses this share of it
                 loss = (1 - cost / self.cost[other]) * self.longest[other]
                 self.price[other] = max(loss, LEAST)
+        # At home, which has become slower than the other arm last was: there at once.
         elif self.cost[other] > 0 and self.cost[self.arm] > self.cost[other]:
             self.credit -= max(loss, 0)
             self.arm, self.on_trial = other, True
         else:
+            # At home, which is the faster one: a trial once its price has been saved up.
             if self.cost[other] == 0 and self.price[other] == 0:
                 # One step at least, which on one thread takes at most n times as long; a quarter of
                 # that is waited for: where threads wait for each other, they do from the start.
@@ -118,6 +128,7 @@ cdef class Pace:
                 self.price[other] = max(WINDOW / 2, loss / 4)
             if self.credit >= self.price[other]:
                 self.arm, self.on_trial = other, True
+        # what has been saved up over a long time must not pay for many trials in a row
         self.credit = min(self.credit, max(START, self.price[1 - self.arm]))
         self.seconds = self.work = 0
         self.n_steps = 0

@@ -1,6 +1,10 @@
 """Sparse rows counted, put in another order, and column by column: what a fit makes of X first.
 
 Each is one pass over the entries, for which NumPy and SciPy need several and memory between them.
+
+Invariant: rows come from `utils/_matrix.py`, which has checked that ``indptr`` does not fall and
+that ``indices`` are within the columns. Callers make each output as large as the counts of the
+entries say, so that every write below is inside.
 """
 
 from libc.math cimport fabs
@@ -41,6 +45,7 @@ def count_entries(
         for i in range(indptr.shape[0] - 1):
             if counted[i]:
                 for e in range(indptr[i], indptr[i + 1]):
+                    # a stored zero does not count; the sum has no branch
                     counts[indices[e]] += data[e] != 0
 
 
@@ -67,6 +72,7 @@ def reorder(
     cdef Py_ssize_t i, e, at
     with nogil:
         for i in range(samples.shape[0]):
+            # new_indptr has the lengths of these rows: `at` stays below new_indptr[i + 1]
             at = new_indptr[i]
             for e in range(indptr[samples[i]], indptr[samples[i] + 1]):
                 new_indices[at] = position[indices[e]]
@@ -96,6 +102,8 @@ def transpose(
     cdef int64_t at
     with nogil:
         for i in range(indptr.shape[0] - 1):
+            # A counting sort: free[c] goes up by one with each entry of column c. Rows come in
+            # order, so that the entries of a column ascend.
             for e in range(indptr[i], indptr[i + 1]):
                 at = free[indices[e]]
                 free[indices[e]] = at + 1
@@ -122,6 +130,7 @@ def add_squares(
     with nogil:
         for i in range(indptr.shape[0] - 1):
             for e in range(indptr[i], indptr[i + 1]):
+                # in float64, in which no square over- or underflows and sums of many do not stall
                 squares[indices[e]] += <double>weight[i] * data[e] * data[e]
 
 
@@ -141,6 +150,7 @@ def extend_extremes(
     """
     cdef Py_ssize_t e
     with nogil:
+        # the entries of all rows in one loop: which row has one does not matter
         for e in range(indptr[0], indptr[indptr.shape[0] - 1]):
             highest[indices[e]] = max(highest[indices[e]], data[e])
             lowest[indices[e]] = min(lowest[indices[e]], data[e])
@@ -158,6 +168,7 @@ def sums_of_rows(
     sums : (n_samples,), OUT
     """
     cdef Py_ssize_t i, e
+    # without entries there is none to take the address of
     if data.shape[0] == 0:
         sums[:] = 0
         return
@@ -191,6 +202,7 @@ def copy_rows(
     cdef Py_ssize_t i, e = 0
     with nogil:
         for i in range(lengths.shape[0]):
+            # of an empty row `places[i]` and `e` may be one beyond the end
             if lengths[i]:
                 memcpy(&new_indices[places[i]], &indices[e], lengths[i] * sizeof(int32_t))
                 memcpy(&new_data[places[i]], &data[e], lengths[i] * sizeof(float))
@@ -223,6 +235,8 @@ def narrow(
     with nogil:
         for i in range(indptr.shape[0] - 1):
             for e in range(indptr[i], indptr[i + 1]):
+                # The number of a feature among the chosen: the count before its word, and the ones
+                # below its bit. There is a word for each 64 features, hence for every index.
                 word, bit = words[indices[e] >> 6], <uint64_t>1 << (indices[e] & 63)
                 if word & bit:
                     new_indices[at] = before[indices[e] >> 6] + ones(word & (bit - 1))

@@ -1,8 +1,11 @@
 """Parser of the rows of the XC text format: bytes in, CSR arrays out.
 
-A row is ``l1,l2,... f:v f:v ...`` and ends with a newline. The caller hands over whole rows only,
-so every byte that is looked at has a newline at or after it: each loop below stops there, which is
-why none of them compares its position with the length of the text.
+A row is ``l1,l2,... f:v f:v ...`` and ends with a newline. Each value becomes the float32 nearest
+to the decimal number.
+
+Invariant: the caller hands over whole rows only, so every byte that is looked at has a newline at
+or after it. Each loop below stops there, which is why none of them compares its position with the
+length of the text. The caller has counted colons, commas and newlines: no output is too short.
 """
 
 from libc.float cimport FLT_MAX, FLT_MIN
@@ -28,6 +31,7 @@ cdef enum:
     LARGEST_EXPONENT = 66
     EXACT_EXPONENT = 22
 
+# Powers of ten up to 10^22, each exact in a double, since 5^22 < 2^53.
 cdef double[23] TEN_TO
 cdef int _power
 TEN_TO[0] = 1.0
@@ -50,7 +54,8 @@ cdef inline int read_index(
     cdef Py_ssize_t p = at[0]
     cdef int64_t number = 0
     while is_digit(text[p]):
-        if number < limit:  # stays put once out of range, so it cannot overflow
+        # Once out of range it stays: limit <= 2^31, so that no product comes near 2^63.
+        if number < limit:
             number = 10 * number + (text[p] - c'0')
         p += 1
     if p == at[0]:
@@ -61,12 +66,7 @@ cdef inline int read_index(
 
 
 cdef inline float to_float32(uint64_t digits, int64_t exponent) noexcept nogil:
-    """The float32 nearest to ``digits * 10**exponent``, or NaN where that takes exact arithmetic.
-
-    Computed in double precision the value is off by a few units in the last place at most. The
-    nearest float32 is beyond doubt unless a point midway between two of them is that near; the
-    29 low bits that a float32 leaves out say how near.
-    """
+    """The float32 nearest to digits * 10^exponent, or NaN where that takes exact arithmetic."""
     cdef double value = <double> digits
     cdef uint64_t bits
     cdef int64_t from_midpoint
@@ -74,6 +74,8 @@ cdef inline float to_float32(uint64_t digits, int64_t exponent) noexcept nogil:
         return 0.0
     if exponent < -LARGEST_EXPONENT or exponent > LARGEST_EXPONENT:
         return NAN
+    # At most three products or quotients with an exact power, and one conversion of the digits:
+    # each rounds by half a unit in the last place, so that the double is off by two or three.
     while exponent > EXACT_EXPONENT:
         value *= TEN_TO[EXACT_EXPONENT]
         exponent -= EXACT_EXPONENT
@@ -84,9 +86,12 @@ cdef inline float to_float32(uint64_t digits, int64_t exponent) noexcept nogil:
         value *= TEN_TO[exponent]
     else:
         value /= TEN_TO[-exponent]
-    if value < FLT_MIN or value > FLT_MAX:  # subnormal float32 have their midpoints elsewhere
+    # subnormal float32 have their midpoints elsewhere
+    if value < FLT_MIN or value > FLT_MAX:
         return NAN
     memcpy(&bits, &value, sizeof(bits))
+    # A double has 53 bits, a float32 24: it leaves out 29, which are 2^28 midway between two of
+    # them. More than 16 units from there, well beyond the error, the nearest is beyond doubt.
     from_midpoint = <int64_t> (bits & 0x1FFFFFFF) - 0x10000000
     if -16 <= from_midpoint <= 16:
         return NAN
@@ -96,21 +101,27 @@ cdef inline float to_float32(uint64_t digits, int64_t exponent) noexcept nogil:
 cdef inline Problem read_value(
     const unsigned char[::1] text, Py_ssize_t* at, float* value
 ) noexcept nogil:
-    """Read a decimal number, with a fraction or an exponent or both."""
+    """Read a decimal number, with a fraction or an exponent or both.
+
+    It is digits * 10^exponent, the sign apart; `first` is where digits must have begun.
+    """
     cdef Py_ssize_t p = at[0], first
     cdef uint64_t digits = 0
     cdef int64_t exponent = 0, written = 0
     cdef bint negative = text[p] == c'-', down
+    # signs, a number without digits before the point, or without any after it: as Python's float
     if negative or text[p] == c'+':
         p += 1
     first = p
     while is_digit(text[p]):
+        # below 10^18 another digit fits into 64 bits; later ones before the point only count
         if digits < KEPT_DIGITS_BELOW:
             digits = 10 * digits + (text[p] - c'0')
         else:
             exponent += 1
         p += 1
     if text[p] == c'.':
+        # the point is no digit: ``p == first`` below still means that there was none
         first += 1
         p += 1
         while is_digit(text[p]):
@@ -127,6 +138,7 @@ cdef inline Problem read_value(
             p += 1
         first = p
         while is_digit(text[p]):
+            # far beyond any float32: more digits do not change the result, and cannot overflow
             if written < 10_000:
                 written = 10 * written + (text[p] - c'0')
             p += 1
@@ -156,6 +168,8 @@ cdef Problem read_row(
     cdef int32_t index = 0
     cdef float value = 0
     cdef Problem problem
+    # A row without labels begins with a blank. Each label but the last of a row has a comma behind
+    # it: `labels` is as long as commas and rows together.
     if not ends_token(text[p]):
         while True:
             fault = read_index(text, &p, n_classes, &index)
@@ -172,23 +186,27 @@ cdef Problem read_row(
         while text[p] == c' ' or text[p] == c'\t':
             p += 1
         at[0] = p
+        # a newline follows at or after this byte, so that the next one is still inside
         if text[p] == c'\r' and text[p + 1] == c'\n':
             p += 1
         if text[p] == c'\n':
             at[0] = p + 1
             return NONE
         fault = read_index(text, &p, n_features, &index)
+        # the colon is looked for before the range, since a number without one is no feature
         if fault == 1:
             return INDEX
         if text[p] != c':':
             return COLON if ends_token(text[p]) else INDEX
         if fault == 2:
             return INDEX_RANGE
+        # blanks are not skipped here: a value stands right behind its colon
         p += 1
         value_at = p
         problem = read_value(text, &p, &value)
         if problem != NONE:
             return problem
+        # NaN: the caller rounds this value, by its text
         if value != value:
             inexact[n_inexact[0]] = value_at
             n_inexact[0] += 1
@@ -224,6 +242,7 @@ def parse_rows(
                 text, &at, n_features, n_classes, features, values, &n_values,
                 labels, &n_labels, inexact, &n_inexact,
             )
+            # rows before a faulty one stay parsed; the pointers end with them
             if problem != NONE:
                 break
             row += 1
