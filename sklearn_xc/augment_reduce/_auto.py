@@ -1,9 +1,11 @@
 """Settings of AugmentReduceClassifier: the bound, the rate and its schedule, where "auto"."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from ..softmax._base import BaseSoftmaxClassifier
 from ..softmax._full_softmax import BATCH as BATCH_OF_PLAIN
 from ..training._convergence import number_of_passes
 from ..utils._coordinates import Coordinates
@@ -46,7 +48,7 @@ class PassSettings:
     local_steps: str
     max_iter: int
     learning_rate: float
-    alpha: object  # a float, or ndarray (n_features,)
+    alpha: float | np.ndarray  # of each feature
     tol: float | None  # None: no end before max_iter
     n_iter_no_change: int
     n_steps: int  # made before
@@ -60,7 +62,7 @@ class PassSettings:
     shuffled: bool = True  # whether passes visit the samples in random order
 
 
-def check_bound(model, part=False):
+def check_bound(model: BaseSoftmaxClassifier, part: bool = False) -> None:
     """Refuse a bound that is not one of the model, or of a part."""
     if model.model != "softmax" and model.bound == "one_vs_each":
         raise ValueError(
@@ -74,12 +76,12 @@ def check_bound(model, part=False):
         )
 
 
-def is_automatic(model):
+def is_automatic(model: BaseSoftmaxClassifier) -> bool:
     """Return whether neither the size of the steps nor that of the mini-batches is given."""
     return model.learning_rate == "auto" and model.batch_size == "auto"
 
 
-def bound_of(model, n_classes, part=False):
+def bound_of(model: BaseSoftmaxClassifier, n_classes: int, part: bool = False) -> str:
     """Return the bound, where it is "auto" by what the steps cost; those of a stream are on drawn
     classes.
 
@@ -92,7 +94,7 @@ def bound_of(model, n_classes, part=False):
     return "exact" if is_plain(model, "exact", n_classes, part) else "augment_reduce"
 
 
-def is_plain(model, bound, n_classes, part=False):
+def is_plain(model: BaseSoftmaxClassifier, bound: str, n_classes: int, part: bool = False) -> bool:
     """Return whether the steps of a call are the plain ones of `_exact_steps`."""
     if bound != "exact" or part or not is_automatic(model):
         return False
@@ -102,12 +104,12 @@ def is_plain(model, bound, n_classes, part=False):
     return not few and (model.bound == "exact" or n_classes <= PLAIN_CLASSES * seen)
 
 
-def are_few(n_classes, model):
+def are_few(n_classes: int, model: BaseSoftmaxClassifier) -> bool:
     """Return whether steps of all classes cost less than they bring."""
     return n_classes <= EXACT_CLASSES * (model.n_sampled_classes + 1)
 
 
-def batch_size_of(model, part=False):
+def batch_size_of(model: BaseSoftmaxClassifier, part: bool = False) -> int:
     """Return samples of a mini-batch, of a fit or of a stream of parts."""
     if model.batch_size != "auto":
         return int(model.batch_size)
@@ -116,7 +118,7 @@ def batch_size_of(model, part=False):
     return min(max(BATCH_OF_PARTS, len(model.classes_) // CLASSES_OF_A_SAMPLE), BATCH)
 
 
-def passes_of(model, n_visited):
+def passes_of(model: BaseSoftmaxClassifier, n_visited: int) -> int:
     """Return the passes of a fit over this many samples."""
     n_classes = len(model.classes_)
     if is_plain(model, bound_of(model, n_classes), n_classes):
@@ -124,12 +126,14 @@ def passes_of(model, n_visited):
     return number_of_passes(model.max_iter, PASSES, n_visited, batch_size_of(model))
 
 
-def automatic_rate(entries_of_row):
+def automatic_rate(entries_of_row: float) -> float:
     """Return the published rate for rows of this many entries; the intercept is one more."""
     return PUBLISHED_RATE * (PUBLISHED_LENGTH + 1) / (entries_of_row + 1)
 
 
-def rate_of(model, bound, entries_of_row, part):
+def rate_of(
+    model: BaseSoftmaxClassifier, bound: str, entries_of_row: float, part: bool
+) -> tuple[float, bool]:
     """Return the first rate, and whether it falls to zero by the end of the call.
 
     Parameters
@@ -156,12 +160,19 @@ def rate_of(model, bound, entries_of_row, part):
     return rate * (QUICKER if lags else 1), False
 
 
-def mean_weight(sample_weight):
+def mean_weight(sample_weight: np.ndarray) -> float:
     """Return the mean weight of the samples that count."""
     return float(sample_weight[sample_weight > 0].mean(dtype="float64"))
 
 
-def settings_of(model, bound, sizes, max_iter: int, part, **others):
+def settings_of(
+    model: BaseSoftmaxClassifier,
+    bound: str,
+    sizes: tuple[int, int, np.ndarray | None],
+    max_iter: int,
+    part: float | None,
+    **others: Any,
+) -> PassSettings:
     """Return settings of the passes.
 
     Parameters
@@ -213,7 +224,9 @@ def settings_of(model, bound, sizes, max_iter: int, part, **others):
     )
 
 
-def require_memory_for(model, bound, n_samples, n_entries, keeps_averages):
+def require_memory_for(
+    model: BaseSoftmaxClassifier, bound: str, n_samples: int, n_entries: int, keeps_averages: bool
+) -> None:
     """Refuse a call whose weights and samples do not fit into memory."""
     also = 32 * n_samples + 4 * n_entries
     if bound == "exact":  # the scores of a mini-batch
@@ -221,28 +234,28 @@ def require_memory_for(model, bound, n_samples, n_entries, keeps_averages):
     model._require_weights(4 if keeps_averages else 2, also)
 
 
-def coordinates_of(model, n_features, dense):
+def coordinates_of(model: BaseSoftmaxClassifier, n_features: int, dense: bool) -> Coordinates:
     """Return the coordinates of the steps; published steps are on the columns as they are."""
     if model.learning_rate != "auto":
         return Coordinates(scale=np.ones(n_features))
     return model._state.moments.coordinates(dense)
 
 
-def ridge_of(model, n_features, dense):
+def ridge_of(model: BaseSoftmaxClassifier, n_features: int, dense: bool) -> np.ndarray:
     """Return the strength of the penalty on each column's weights as they are."""
     if model.alpha != "auto":
         return np.full(n_features, float(model.alpha))
     return RIDGE * model._state.moments.coordinates(dense).scale ** 2
 
 
-def alpha_of(model, settings):
+def alpha_of(model: BaseSoftmaxClassifier, settings: PassSettings) -> float:
     """Return the strength of the penalty as it was given; of "auto" that in units of the steps."""
     if model.alpha != "auto":
         return float(model.alpha)
     return float(settings.alpha) if settings.plain else RIDGE
 
 
-def entries_of(model, coordinates):
+def entries_of(model: BaseSoftmaxClassifier, coordinates: Coordinates) -> np.ndarray:
     """Return samples of all parts that have each feature; once shifted, a column has no zeros."""
     n_rows = model._state.seen.n_rows
     entries = model._state.moments.entries_of_feature(n_rows)

@@ -7,6 +7,8 @@ samples. Where `n_draws` is 2, the second draw is for the variables: a variable 
 class and then scales the step of this class would correlate the two.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.special import logsumexp
 
@@ -14,7 +16,9 @@ from .._kernels.augment_reduce import _bounds as kernel
 from .._kernels.augment_reduce import _noise_bounds as noise_kernel
 from .._kernels.augment_reduce._noise import draw
 from .._kernels.softmax._one_vs_each import global_one_vs_each
+from ..softmax._class_sampling import ClassSampler
 from ..softmax._probabilities import log_softmax
+from ._auto import PassSettings
 from ._noise_models import MODELS, NOISES, expectation, log_probability_of
 
 UNIT_SCALE = np.log(np.e - 1)  # gamma of the scale 1
@@ -26,27 +30,43 @@ LOCAL_STEPS = {"auto": (0.3, 0.5), "published": (0.01, 0.9)}
 SOFTMAX_DECAY = {"auto": 0.2, "published": 0.9}
 
 
+class Seeds(NamedTuple):
+    """Seeds of a step's draws: they depend on the sample too, never on threads."""
+
+    classes: int
+    noise: int
+    step: int
+
+
 class OneVsEach:
     """Eq. 10 (Titsias, 2016): no variables."""
 
     n_draws = 1
 
-    def __init__(self, n_threads):
+    def __init__(self, n_threads: int) -> None:
         self._n_threads = n_threads
 
-    def stepped_coefficients(self, psi, importance, batch, weight, t, seeds):
+    def stepped_coefficients(
+        self,
+        psi: list[np.ndarray],
+        importance: tuple[np.ndarray, ...],
+        batch: np.ndarray,
+        weight: np.ndarray,
+        t: int,
+        seeds: Seeds,
+    ) -> np.ndarray:
         """Return the derivative of the bound's estimate by psi, times the samples' weights."""
         coefs = np.empty_like(psi[0])
         global_one_vs_each(psi[0], importance[0], batch, weight, coefs, self._n_threads)
         return coefs
 
-    def value(self, psi, batch):
+    def value(self, psi: np.ndarray, batch: np.ndarray) -> np.ndarray:
         """Return the bound of each row, with psi of all classes."""
         out = np.empty(len(psi))
         noise_kernel.bound_one_vs_each(psi, _all_count(psi), out, self._n_threads)
         return out
 
-    def at_best(self, psi):
+    def at_best(self, psi: np.ndarray) -> np.ndarray:
         """Return the log-probability of the own class under the model."""
         return log_softmax(psi)[:, 0]
 
@@ -60,13 +80,28 @@ class AugmentedSoftmax:
     start by what it draws, as for weights under which utilities are not equal.
     """
 
-    def __init__(self, log_eta, left_out, n_threads, decay, first=1):
+    def __init__(
+        self,
+        log_eta: np.ndarray,
+        left_out: tuple[float, float] | None,
+        n_threads: int,
+        decay: float,
+        first: int = 1,
+    ) -> None:
         self.log_eta, self._decay = log_eta, decay
         self._before_first = first - 1
         self.n_draws = 2 if left_out is None else 1
         self._left_out, self._n_threads = left_out, n_threads
 
-    def stepped_coefficients(self, psi, importance, batch, weight, t, seeds):
+    def stepped_coefficients(
+        self,
+        psi: list[np.ndarray],
+        importance: tuple[np.ndarray, ...],
+        batch: np.ndarray,
+        weight: np.ndarray,
+        t: int,
+        seeds: Seeds,
+    ) -> np.ndarray:
         """Return the same after the local step of Algorithm 1, the t-th of these samples, from 1
         on.
         """
@@ -81,13 +116,13 @@ class AugmentedSoftmax:
             kernel.global_softmax(*rows, coefs, self._n_threads)
         return coefs
 
-    def value(self, psi, batch):
+    def value(self, psi: np.ndarray, batch: np.ndarray) -> np.ndarray:
         """Return the bound of each row, with psi of all classes."""
         out = np.empty(len(psi))
         kernel.bound_softmax(psi, _all_count(psi), batch, self.log_eta, out, self._n_threads)
         return out
 
-    def at_best(self, psi):
+    def at_best(self, psi: np.ndarray) -> np.ndarray:
         """Return the bound at its optimum: the log-probability of the own class."""
         return log_softmax(psi)[:, 0]
 
@@ -102,7 +137,16 @@ class AugmentedNoise:
 
     n_draws = 2
 
-    def __init__(self, model, n_samples, n_classes, n_threads, step, first=1, unit=False):
+    def __init__(
+        self,
+        model: str,
+        n_samples: int,
+        n_classes: int,
+        n_threads: int,
+        step: tuple[float, float],
+        first: int = 1,
+        unit: bool = False,
+    ) -> None:
         if unit:
             mu, gamma = np.array([NOISES[model].largest(n_classes)]), np.array([UNIT_SCALE])
         else:
@@ -112,12 +156,20 @@ class AugmentedNoise:
         self._name, self._model, self._n_threads = model, MODELS[model], n_threads
         self._expectation = expectation(model)
 
-    def _draw(self, batch, seeds, is_global):
+    def _draw(self, batch: np.ndarray, seeds: Seeds, is_global: bool) -> np.ndarray:
         u = np.empty(len(batch))
         draw(batch, u, seeds.noise, seeds.step, is_global, self._model)
         return u
 
-    def stepped_coefficients(self, psi, importance, batch, weight, t, seeds):
+    def stepped_coefficients(
+        self,
+        psi: list[np.ndarray],
+        importance: tuple[np.ndarray, ...],
+        batch: np.ndarray,
+        weight: np.ndarray,
+        t: int,
+        seeds: Seeds,
+    ) -> np.ndarray:
         """Return the same after the local step of Algorithm 2; a one-sample estimate."""
         coefs, of_noise = np.empty_like(psi[0]), (self._model, self._n_threads)
         rate, decay = self._step
@@ -134,7 +186,7 @@ class AugmentedNoise:
         )
         return coefs
 
-    def value(self, psi, batch):
+    def value(self, psi: np.ndarray, batch: np.ndarray) -> np.ndarray:
         """Return the bound of each row, with psi of all classes."""
         out = np.empty(len(psi))
         noise_kernel.bound_noise(
@@ -150,13 +202,15 @@ class AugmentedNoise:
         )
         return out
 
-    def at_best(self, psi):
+    def at_best(self, psi: np.ndarray) -> np.ndarray:
         """Return the log-probability of the own class under the model."""
         own = np.zeros(len(psi), dtype=np.int32)
         return log_probability_of(psi, own, self._name, self._n_threads)
 
 
-def bound_for(settings, y, b, sampler):
+def bound_for(
+    settings: PassSettings, y: np.ndarray, b: np.ndarray, sampler: ClassSampler
+) -> OneVsEach | AugmentedSoftmax | AugmentedNoise:
     """Return the object for the settings of a call.
 
     Parameters
@@ -180,7 +234,7 @@ def bound_for(settings, y, b, sampler):
     return AugmentedNoise(settings.model, *size, n_threads, step, first, unit)
 
 
-def at_equal_utilities(model, n_classes):
+def at_equal_utilities(model: str, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean and gamma of the noise of the class chosen among equal ones, arrays of size
     1.
     """
@@ -191,6 +245,6 @@ def at_equal_utilities(model, n_classes):
     return mu, gamma
 
 
-def _all_count(psi):
+def _all_count(psi: np.ndarray) -> np.ndarray:
     """Return the importance of all other classes when none is left out."""
     return np.ones((psi.shape[0], psi.shape[1] - 1), dtype=np.float32)

@@ -1,20 +1,26 @@
 """Augment-and-Reduce: softmax, probit and logistic models over very many classes."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from ..base._multiclass import labels_of
 from ..base._validation import validate_warm_start
 from ..softmax._base import BaseSoftmaxClassifier
-from ..softmax._parts import chosen
+from ..softmax._coordinates import Weights
+from ..softmax._parts import Part, chosen
 from ..training._minibatches import in_parts, sorted_by_class
 from ..training._waiting import Waiting
 from ..utils._callbacks import SILENT, Progress, with_callbacks
 from ..utils._matrix import as_rows
 from ..utils._random import stream
 from ..utils._records import savable
+from ..utils._rows import Rows
+from ..utils._typing import LabelsLike, Matrix, MatrixLike, RandomState
 from ._auto import batch_size_of, check_bound, passes_of
 from ._convergence import warn_of_end
 from ._fitted import check_loaded
@@ -22,7 +28,7 @@ from ._noise_models import log_probabilities
 from ._parameters import CONSTRAINTS, PUBLISHED, PUBLISHED_SIZES
 from ._start import initial_weights
 from ._state import AugmentReduceState
-from ._train import train
+from ._train import Result, train
 
 
 @savable
@@ -228,28 +234,28 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
 
     def __init__(
         self,
-        model="softmax",
-        bound="auto",
+        model: str = "softmax",
+        bound: str = "auto",
         *,
-        batch_size="auto",
-        n_sampled_classes=20,
-        sampling="uniform",
-        local_steps="auto",
-        max_iter="auto",
-        learning_rate="auto",
-        alpha="auto",
-        init_scale="auto",
-        tol=None,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=5,
-        class_weight=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        warm_start=False,
-        label_feature_weight=3.0,
-    ):
+        batch_size: int | str = "auto",
+        n_sampled_classes: int = 20,
+        sampling: str = "uniform",
+        local_steps: str = "auto",
+        max_iter: int | str = "auto",
+        learning_rate: float | str = "auto",
+        alpha: float | str = "auto",
+        init_scale: float | str = "auto",
+        tol: float | None = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        class_weight: str | dict | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        label_feature_weight: float = 3.0,
+    ) -> None:
         self.model = model
         self.bound = bound
         self.batch_size = batch_size
@@ -272,7 +278,14 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         self.label_feature_weight = label_feature_weight
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None, label_features=None, classes=None):
+    def fit(
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        sample_weight: ArrayLike | None = None,
+        label_features: MatrixLike | Sequence[MatrixLike] | None = None,
+        classes: ArrayLike | None = None,
+    ) -> Self:
         """Fit the model.
 
         Parameters
@@ -313,11 +326,11 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         """
         progress = Progress.of_fit(self, X, y, sample_weight)
         with self._all_or_nothing():
-            rows, codes, sample_weight, texts, weights = validate_warm_start(
+            rows, codes, weight, texts, weights = validate_warm_start(
                 self, X, y, sample_weight, label_features, classes
             )
             if texts.n:
-                sample_weight = texts.weights_below(sample_weight, len(codes))
+                weight = texts.weights_below(weight, len(codes))
                 rows, codes = texts.below(rows), texts.labels_below(codes)
             check_bound(self)
             given, before = rows, self._columns
@@ -328,16 +341,14 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
             if cold:
                 self.n_steps_ = 0
             averages = None if cold else self._state.averages
-            n_visited = len(codes) if sample_weight is None else np.count_nonzero(sample_weight)
+            n_visited = len(codes) if weight is None else int(np.count_nonzero(weight))
             max_iter = passes_of(self, n_visited)
             progress.start(max_iter, set_model=type(self)._set_copies)
             if self.learning_rate == "auto":
-                rows = rows.shortened(sample_weight)
+                rows = rows.shortened(weight)
             state = AugmentReduceState.empty(rows.shape[1], averages)
-            self._state, self._waiting = _with_rows(state, rows, rows, sample_weight), None
-            result = train(
-                self, rows, codes, sample_weight, weights, max_iter, progress, n_texts=texts.n
-            )
+            self._state, self._waiting = _with_rows(state, rows, rows, weight), None
+            result = train(self, rows, codes, weight, weights, max_iter, progress, n_texts=texts.n)
             self._keep(result)
             if result.held_out.any():
                 self._count_held_out(given.take(result.held_out), codes[result.held_out])
@@ -345,7 +356,9 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
             warn_of_end(self, result, max_iter, cold=weights is None)
         return self
 
-    def _partial_fit(self, X, codes, sample_weight, first):
+    def _partial_fit(
+        self, X: Matrix, codes: np.ndarray, sample_weight: np.ndarray | None, first: bool
+    ) -> None:
         """Make one pass over more samples and the leftover ones (see `training/_waiting.py`)."""
         check_bound(self, part=True)
         X, codes, sample_weight, n_new, cold = self._with_waiting(X, codes, sample_weight, first)
@@ -379,29 +392,31 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
             of_rest = self._in_all_columns(X), labels_of(codes), sample_weight
             self._waiting = Waiting(*of_rest, cold, tables, self._tables())
 
-    def _part(self, samples, some, cold, part, progress):
+    def _part(
+        self, samples: Part, some: np.ndarray, cold: bool, part: float, progress: Progress
+    ) -> Result:
         """Return the result of a pass over some samples of a part."""
         weights = None if cold else self._start_weights()
         X, codes, sample_weight = chosen(*samples, some)
         return train(self, as_rows(X), codes, sample_weight, weights, 1, progress, part=part)
 
-    def _weights_of_new_classes(self, n_new):
+    def _weights_of_new_classes(self, n_new: int) -> Weights:
         """Draw weights as at the start, other ones for each number of classes."""
         seed = check_random_state(self.random_state).randint(2**31)
         rng = stream(seed, "new classes", len(self.classes_))
         return initial_weights(n_new, self._n_kept, self.init_scale, rng.integers(2**31))
 
-    def _may_keep_few(self):
+    def _may_keep_few(self) -> bool:
         return self.init_scale in ("auto", 0)  # others start with weights in all columns
 
-    def _move_columns(self, before):
-        self._state = self._state.in_columns(before, self._columns)
+    def _move_columns(self, before: np.ndarray) -> None:
+        self._state = self._state.in_columns(before, self._columns)  # type: ignore[arg-type]
 
-    def _place_classes(self, places):
+    def _place_classes(self, places: np.ndarray) -> None:
         super()._place_classes(places)
         self._state = self._state.placed(places, len(self.classes_))
 
-    def _keep(self, result, lasting=True, told=False):
+    def _keep(self, result: Result, lasting: bool = True, told: bool = False) -> None:
         """Predict with what passes have led to.
 
         Parameters
@@ -425,11 +440,11 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         if result.scores:
             self.validation_scores_ = np.array(result.scores)
 
-    def _check_loaded(self, mapped):
+    def _check_loaded(self, mapped: bool) -> None:
         super()._check_loaded(mapped)
         check_loaded(self)
 
-    def _log_probabilities(self, scores):
+    def _log_probabilities(self, scores: np.ndarray) -> np.ndarray:
         if self.model == "softmax":
             return super()._log_probabilities(scores)
         log_p = np.empty(scores.shape)
@@ -439,7 +454,9 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         return log_p
 
 
-def _with_rows(state, hashed, rows, sample_weight):
+def _with_rows(
+    state: AugmentReduceState, hashed: Rows, rows: Rows, sample_weight: np.ndarray | None
+) -> AugmentReduceState:
     """Return the state with rows, which are hashed as they are in all columns."""
     weight = np.ones(rows.shape[0]) if sample_weight is None else sample_weight.astype(float)
     return state.with_rows(hashed.hashes(), rows.feature_sums(weight), weight)

@@ -1,12 +1,14 @@
 """What a fit of Augment-and-Reduce warns of when it has ended."""
 
+from ..softmax._base import BaseSoftmaxClassifier
 from ..training._convergence import warn_not_converged
 from ..utils._callbacks import FIT_CALLER
+from ._train import Result
 
 NOISE = 0.01  # share of the bound by which the last steps leave it now higher, now lower
 
 
-def warn_of_end(model, result, max_iter: int, cold: bool):
+def warn_of_end(model: BaseSoftmaxClassifier, result: Result, max_iter: int, cold: bool) -> None:
     """Warn where a fit ended too early, or lower than it began.
 
     Parameters

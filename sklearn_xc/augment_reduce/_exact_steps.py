@@ -10,6 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..softmax._base import BaseSoftmaxClassifier
+from ..softmax._coordinates import Weights
 from ..softmax._full_softmax import (
     BATCH,
     BEYOND,
@@ -26,8 +28,10 @@ from ..topk._feature_major import feature_major, n_places, padded_intercept, unt
 from ..training._schedules import share_of_rate
 from ..utils._coordinates import Coordinates
 from ..utils._random import stream
-from ._auto import are_few
+from ..utils._rows import Rows
+from ._auto import PassSettings, are_few
 from ._noise_models import NOISES, log_probability_of, slope_of_noise
+from ._samples import Samples, Watched
 
 # What the ridge takes of the slope of the noise is a power: so many times the mean square of the
 # cosine of two rows, and at most that (see `plain_settings`).
@@ -35,7 +39,7 @@ OF_LIKENESS, MOST_POWER = 100, 1.25
 COMPARED = 500  # rows that tell how alike all are
 
 
-def likeness(rows, samples):
+def likeness(rows: Rows, samples: np.ndarray) -> float:
     """Return the mean square of <x_i, x_j> over pairs of some of the samples, all less the mean
     row: one over the number of directions that their rows share.
 
@@ -54,13 +58,15 @@ def likeness(rows, samples):
     return float((squares.sum() - np.trace(squares)) / (len(some) * (len(some) - 1)))
 
 
-def plain_coordinates(rows, sample_weight):
+def plain_coordinates(rows: Rows, sample_weight: np.ndarray | None) -> Coordinates:
     """Return coordinates in which rows have length 1 about, one scale for each column."""
     found = rows.coordinates_for_steps(sample_weight)
     return Coordinates(found.mean, np.full(rows.shape[1], 1.0) * found.scale)
 
 
-def steps_of_softmax(model, samples, settings, n_texts: int):
+def steps_of_softmax(
+    model: BaseSoftmaxClassifier, samples: Samples, settings: PassSettings, n_texts: int
+) -> tuple[float, float]:
     """Return the ridge and the rate that serve a softmax of rows held out best, the usual ones of
     few classes.
 
@@ -83,7 +89,13 @@ def steps_of_softmax(model, samples, settings, n_texts: int):
     return ridge_and_rate(pilot, RATE)
 
 
-def plain_settings(model, scale, samples, settings, n_texts: int):
+def plain_settings(
+    model: BaseSoftmaxClassifier,
+    scale: np.ndarray,
+    samples: Samples,
+    settings: PassSettings,
+    n_texts: int,
+) -> PassSettings:
     """Return the settings of plain steps: those given, but for what these have of their own.
 
     Where classes are alike, utilities of a probit are smaller by the slope of its noise than those
@@ -134,7 +146,9 @@ class PlainSteps:
     settings : Settings
     """
 
-    def __init__(self, samples, W, b, settings):
+    def __init__(
+        self, samples: Samples, W: np.ndarray | None, b: np.ndarray, settings: PassSettings
+    ) -> None:
         self._n_classes, self.settings, self._samples = len(b), settings, samples
         rows, self._noise = samples.rows, None
         self._squares = rows.squared_norms()
@@ -142,9 +156,9 @@ class PlainSteps:
             self._squares *= samples.weight
         if settings.model != "softmax":
             noise = NOISES[settings.model]
-            mu = noise.largest(self._n_classes)
-            start = mu, noise.spread(mu)
-            self._noise = settings.model, *(np.full(rows.shape[0], x) for x in start)
+            mu, n_samples = noise.largest(self._n_classes), rows.shape[0]
+            beta = noise.spread(mu)
+            self._noise = settings.model, np.full(n_samples, mu), np.full(n_samples, beta)
         if W is None:
             W = untouched_zeros((rows.shape[1], n_places(self._n_classes)))
         else:
@@ -164,7 +178,7 @@ class PlainSteps:
         )
         self.n_steps = settings.n_steps
 
-    def epoch(self, rng, number):
+    def epoch(self, rng: np.random.Generator, number: int) -> None:
         """Make a pass over the samples, the `number`-th of the call, from 1 on."""
         training, settings = self._samples.training, self.settings
         order = rng.permutation(training).astype(np.int32)
@@ -178,7 +192,7 @@ class PlainSteps:
         self._steps.epoch(order, settings.batch_size, rates, int(seed), weight)
         self.n_steps += n_batches
 
-    def bound(self, watched):
+    def bound(self, watched: Watched) -> float:
         """Return the mean log-likelihood of the watched samples."""
         psi = np.ascontiguousarray(watched.scores(self.weights(), self.settings.n_threads))
         if self._noise is None:
@@ -187,7 +201,7 @@ class PlainSteps:
         threads = self.settings.n_threads
         return watched.mean(log_probability_of(psi, watched.y, self.settings.model, threads))
 
-    def weights(self):
+    def weights(self) -> Weights:
         """Return W and b, which further steps will change."""
         self._steps.finish()
         return self._steps.W[:, : self._n_classes].T, self._steps.b[: self._n_classes]

@@ -36,15 +36,15 @@ class FeatureMoments:
         Of all rows.
     """
 
-    def __init__(self, n_features):
+    def __init__(self, n_features: int) -> None:
         self.n_entries, self.weight, self.first, self.second = np.zeros((4, n_features))
         self.n_rows = self.weight_of_rows = 0.0
 
-    def _check_record(self):
+    def _check_record(self) -> None:
         if len({len(part) for part in (self.n_entries, self.weight, self.first, self.second)}) > 1:
             raise ValueError("the sums of FeatureMoments are of different features")
 
-    def with_sums(self, sums, weight):
+    def with_sums(self, sums: tuple[np.ndarray, ...], weight: np.ndarray) -> "FeatureMoments":
         """Return a record with the rows of another call; this one stays as it is.
 
         Parameters
@@ -61,7 +61,7 @@ class FeatureMoments:
             setattr(new, name, getattr(self, name) + more)
         return new
 
-    def in_columns(self, before, now):
+    def in_columns(self, before: np.ndarray, now: np.ndarray) -> "FeatureMoments":
         """Return a record of the columns `now` from one of those `before`."""
         new = FeatureMoments(len(now))
         new.n_rows, new.weight_of_rows = self.n_rows, self.weight_of_rows
@@ -69,7 +69,7 @@ class FeatureMoments:
             setattr(new, name, moved(getattr(self, name), before, now))
         return new
 
-    def coordinates(self, dense):
+    def coordinates(self, dense: bool) -> Coordinates:
         """Return coordinates in which columns have size 1 about and `dense` ones no common part.
 
         A dense column without zeros is shifted to its mean. The size of such a column is its
@@ -96,24 +96,24 @@ class FeatureMoments:
         return Coordinates(mean if mean.any() else None, scale)
 
     @property
-    def length(self):
+    def length(self) -> float | None:
         """Root mean square length of a row; None before any is known."""
         square = self.second.sum() / self.weight_of_rows if self.weight_of_rows else 0.0
         return float(np.sqrt(square)) or None
 
     @property
-    def entries_of_row(self):
+    def entries_of_row(self) -> float:
         """Entries of a row on average."""
         return float(self.weight.sum() / self.weight_of_rows) if self.weight_of_rows else 0.0
 
-    def entries_of_feature(self, n_rows):
+    def entries_of_feature(self, n_rows: float) -> np.ndarray:
         """Return rows that have each feature, out of `n_rows` rows like those seen."""
         return self.n_entries * (n_rows / max(self.n_rows, 1))
 
-    def _deviation(self):
+    def _deviation(self) -> np.ndarray:
         total = max(self.weight_of_rows, np.finfo(float).tiny)
         return np.sqrt(np.maximum(self.second / total - (self.first / total) ** 2, 0))
 
-    def _constant(self):
+    def _constant(self) -> np.ndarray:
         size = np.sqrt(self.second / max(self.weight_of_rows, np.finfo(float).tiny))
         return (self._deviation() <= LEAST_DEVIATION * size) & (size > 0)

@@ -34,16 +34,16 @@ class Noise(NamedTuple):
     expectation: Callable
 
 
-def _largest_normal(n):
+def _largest_normal(n: int) -> float:
     return float(ndtri(1 - 1 / (n + 1)))
 
 
-def _normal_expectation():
+def _normal_expectation() -> tuple[np.ndarray, np.ndarray]:
     nodes = np.arange(-17, 18) / 2
     return nodes, np.exp(-(nodes**2) / 2)
 
 
-def _logistic_expectation():
+def _logistic_expectation() -> tuple[np.ndarray, np.ndarray]:
     s = np.arange(-20, 21) * 0.15
     nodes = 4 * np.sinh(s)
     return nodes, np.cosh(s) / np.cosh(nodes / 2) ** 2
@@ -71,12 +71,14 @@ MODELS = {name: noise.code for name, noise in NOISES.items()}
 ROW_BLOCK = 256
 
 
-def slope_of_noise(model, n_classes):
+def slope_of_noise(model: str, n_classes: int) -> float:
     """Return the slope of the tail of the noise; that of the softmax, Gumbel's, is 1."""
     return NOISES[model].slope(n_classes) if model in NOISES else 1.0
 
 
-def log_probabilities(scores, model, n_threads: int, out=None):
+def log_probabilities(
+    scores: np.ndarray, model: str, n_threads: int, out: np.ndarray | None = None
+) -> np.ndarray:
     """Return log-probabilities of all classes, by quadrature (A&R, eq. 5).
 
     Parameters
@@ -101,7 +103,9 @@ def log_probabilities(scores, model, n_threads: int, out=None):
     return out
 
 
-def log_probability_of(scores, codes, model, n_threads):
+def log_probability_of(
+    scores: np.ndarray, codes: np.ndarray, model: str, n_threads: int
+) -> np.ndarray:
     """Return the log-probability of one class a row.
 
     Parameters
@@ -120,11 +124,11 @@ def log_probability_of(scores, codes, model, n_threads):
     return out
 
 
-def _blocks(scores):
+def _blocks(scores: np.ndarray) -> list[slice]:
     return [slice(i, i + ROW_BLOCK) for i in range(0, len(scores), ROW_BLOCK)]
 
 
-def expectation(model):
+def expectation(model: str) -> tuple[np.ndarray, np.ndarray]:
     """Return nodes and weights that turn an expectation over standard noise into a sum.
 
     The trapezoidal rule: in u for the Gaussian, in s with u = 4 sinh(s) for the logistic

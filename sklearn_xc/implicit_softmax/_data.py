@@ -1,15 +1,20 @@
 """The samples of ImplicitSoftmaxRegressor, and what is computed of them."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
+from ..base._label_texts import Texts
+from ..softmax._base import BaseSoftmaxClassifier
+from ..utils._column_map import ColumnMap
 from ..utils._coordinates import Coordinates
 from ..utils._far_rows import FAR
 from ..utils._random import stream
 from ..utils._rows import FULL, Rows
-from ._sizes import scale_of
+from ._sizes import Sizes, scale_of
+from ._solver_settings import SolverSettings
 from ._stream import Stream, Whole, keys_of
 
 NONE = np.empty(0, dtype=np.float32)
@@ -40,7 +45,7 @@ class SoftmaxData(NamedTuple):
     weight: np.ndarray
     n_texts: int = 0
 
-    def with_texts(self, texts):
+    def with_texts(self, texts: Texts) -> "SoftmaxData":
         """Return the samples with the texts of labels below them."""
         if not texts.n:
             return self
@@ -48,70 +53,72 @@ class SoftmaxData(NamedTuple):
         rows, y = texts.below(self.rows), texts.labels_below(self.y)
         return SoftmaxData(rows, y, NONE if weight is None else weight, texts.n)
 
-    def take(self, chosen):
+    def take(self, chosen: np.ndarray) -> "SoftmaxData":
         weight = self.weight[chosen] if self.weight.size else self.weight
         return SoftmaxData(self.rows.take(chosen), self.y[chosen], weight)
 
-    def sample_weight(self):
+    def sample_weight(self) -> np.ndarray | None:
         """Return the weights, None for weights of 1."""
         return self.weight if self.weight.size else None
 
-    def visited(self):
+    def visited(self) -> np.ndarray:
         """Return the samples of weight above zero, int32."""
         n_samples = self.rows.shape[0]
         if self.weight.size:
             return np.flatnonzero(self.weight).astype(np.int32)
         return np.arange(n_samples, dtype=np.int32)
 
-    def total_weight(self):
+    def total_weight(self) -> float:
         if self.weight.size:
             return float(self.weight.sum(dtype=np.float64))
         return float(self.rows.shape[0])
 
-    def whole(self, n_classes):
+    def whole(self, n_classes: int) -> Whole:
         """Return these samples as all that there are."""
         visited = self.visited()
         counts = np.bincount(self.y[visited], minlength=n_classes)
         return Whole(len(visited), self.total_weight(), counts)
 
-    def entries_a_row(self):
+    def entries_a_row(self) -> float:
         """Return non-zeros of a sparse row, on average; features of a dense one."""
         n_samples, n_features = self.rows.shape
         return n_features if self.rows.dense else len(self.rows.data) / max(n_samples, 1)
 
-    def keys(self, classes):
+    def keys(self, classes: np.ndarray) -> np.ndarray:
         """Return a hash of each row with its label, uint64 (n_samples,); see `_stream.keys_of`."""
         return keys_of(self.rows.hashes(), self.y, classes)
 
     # ------------------------------------------------------------------------- coordinates
 
-    def full(self):
+    def full(self) -> "SoftmaxData":
         """Return rows that are hardly sparse as dense ones, so that both give one model."""
         hardly = not self.rows.dense and len(self.rows.data) >= FULL * np.prod(self.rows.shape)
         return self._replace(rows=self.rows.as_dense()) if hardly else self
 
-    def shortened(self, typical=None):
+    def shortened(self, typical: float | None = None) -> "SoftmaxData":
         """Return the samples with no row much longer than a typical one, by default the median."""
         return self._replace(rows=self.rows.shortened(self.sample_weight(), typical))
 
-    def narrowed(self, columns):
+    def narrowed(self, columns: ColumnMap | None) -> "SoftmaxData":
         """Return the samples by the columns of a `ColumnMap`, which are kept of sparse rows."""
         if columns is None:
             return self
         return self._replace(rows=self.rows.as_sparse().narrowed(columns))
 
-    def inside(self, coordinates):
+    def inside(self, coordinates: Coordinates) -> "SoftmaxData":
         return self._replace(rows=self.rows.inside(coordinates))
 
-    def length(self):
+    def length(self) -> float:
         """Return the length of a typical row; 1 if it is about that."""
         return self.rows.coordinates_of_length(self.sample_weight()).scale
 
-    def coordinates(self, columns, fit_intercept):
+    def coordinates(self, columns: bool, fit_intercept: bool) -> Coordinates:
         """Return `Rows.coordinates_for_steps` of the samples."""
         return self.rows.coordinates_for_steps(self.sample_weight(), columns, fit_intercept)
 
-    def stream(self, model, settings, before):
+    def stream(
+        self, model: BaseSoftmaxClassifier, settings: SolverSettings, before: Stream | None
+    ) -> Stream:
         """Return the record with these samples after those of the calls before.
 
         In coordinates that suit all; where one call brings all rows they are those of a fit.
@@ -142,7 +149,7 @@ class SoftmaxData(NamedTuple):
             typical=scale_of(stream.sizes.lengths),
         )
 
-    def added_to(self, sizes, new):
+    def added_to(self, sizes: Sizes, new: float) -> Sizes:
         """Return the `Sizes` of the rows of all calls, with these.
 
         Parameters
@@ -182,7 +189,7 @@ class SoftmaxData(NamedTuple):
 
     # ----------------------------------------------------------------------- the objective
 
-    def objective(self, W, b, alpha):
+    def objective(self, W: np.ndarray, b: np.ndarray, alpha: float | np.ndarray) -> float:
         """Return the mean log-loss of the softmax plus the ridge of a sample.
 
         Parameters
@@ -227,13 +234,15 @@ class SoftmaxData(NamedTuple):
             loss = losses[used] @ weight[used] + square / 2
         return float(loss / weight.sum())
 
-    def few(self, alpha, seed):
+    def few(self, alpha: float | np.ndarray, seed: int) -> tuple["SoftmaxData", float | np.ndarray]:
         """Return so few samples that their objective costs little, and the ridge's share."""
         chosen = np.sort(stream(seed, "objective").permutation(self.visited())[:FEW])
         few = self.take(chosen)
         return few, alpha * (few.total_weight() / self.total_weight())
 
-    def part_for_rates(self, alpha, seed):
+    def part_for_rates(
+        self, alpha: float | np.ndarray, seed: int
+    ) -> tuple["SoftmaxData", float | np.ndarray, Callable[..., float]]:
         """Return samples on which rates are tried, and how they are judged (section 4.1).
 
         Parameters
@@ -268,7 +277,7 @@ class SoftmaxData(NamedTuple):
         return part, share * alpha, partial(part.objective, alpha=share * alpha)
 
 
-def rows_of_part(n_rows, n_classes):
+def rows_of_part(n_rows: int, n_classes: int) -> int:
     """Return how many rows rates are tried on: a tenth, more where that is few, or few for each
     class.
 
@@ -278,6 +287,6 @@ def rows_of_part(n_rows, n_classes):
     return min(n_rows, max(share_of_part(n_rows), of_classes))
 
 
-def share_of_part(n_rows):
+def share_of_part(n_rows: int) -> int:
     """Return a tenth, or as many as a tenth needs to say anything."""
     return max(FEWEST_ROWS, int(np.ceil(SHARE * n_rows)))

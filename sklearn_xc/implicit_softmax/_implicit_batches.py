@@ -15,12 +15,19 @@ directions are found by conjugate gradients stops when the gradient is at most `
 length of the step: by strong convexity the step is then right to that relative accuracy.
 """
 
+from typing import Self
+
 import numpy as np
 from scipy import sparse
 from scipy.special import log_softmax, wrightomega
 
+from ..softmax._coordinates import Weights
 from ..training._lazy_scale import fold
 from ..utils._random import stream
+from ..utils._rows import Rows
+from ..utils._typing import Matrix
+from ._data import SoftmaxData
+from ._solver_settings import SolverSettings
 from ._solvers import DivergenceError, Solver
 
 TOLERANCE = 1e-6
@@ -31,7 +38,15 @@ MAX_HALVINGS = 40
 class ImplicitBatches(Solver):
     """Implicit steps on fixed mini-batches; every label in one is a negative of all others."""
 
-    def __init__(self, data, n_classes, settings, seed, n_threads, stop):
+    def __init__(
+        self,
+        data: SoftmaxData,
+        n_classes: int,
+        settings: SolverSettings,
+        seed: int,
+        n_threads: int,
+        stop: np.ndarray,
+    ) -> None:
         super().__init__(data, n_classes, settings, seed, n_threads, stop)
         order = self.order(0)  # any: it does not change from pass to pass
         cuts = range(settings.batch_size, len(order), settings.batch_size)
@@ -39,15 +54,15 @@ class ImplicitBatches(Solver):
         self.labels = [np.unique(data.y[batch]) for batch in self.batches]
         self.ridge = settings.alpha * self.share / len(self.batches) / self.chance_of_touch()
 
-    def begin(self, start=None):
+    def begin(self, start: Weights | None = None) -> Self:
         super().begin(start)
         self.scale = np.ones(self.n_classes)
         return self
 
-    def n_drawn(self, labels):
+    def n_drawn(self, labels: np.ndarray) -> int:
         return min(self.settings.n_sampled, self.n_classes - len(labels))
 
-    def chance_of_touch(self):
+    def chance_of_touch(self) -> np.ndarray:
         """Return how likely a step touches each class, 1 / beta_k of F.3 with repeated labels
         allowed.
         """
@@ -60,7 +75,7 @@ class ImplicitBatches(Solver):
             chance[labels] += 1 - of_others
         return chance / len(self.batches)
 
-    def epoch(self, number, rate):
+    def epoch(self, number: int, rate: float) -> None:
         batches = np.arange(len(self.batches))
         if self.settings.shuffle:
             stream(self.seed, "order of batches", number).shuffle(batches)
@@ -74,7 +89,7 @@ class ImplicitBatches(Solver):
             drawn = draw_others(labels, len(self.b), self.n_drawn(labels), rng)
             self.step(self.batches[j], labels, drawn, rate)
 
-    def step(self, batch, labels, drawn, rate):
+    def step(self, batch: np.ndarray, labels: np.ndarray, drawn: np.ndarray, rate: float) -> None:
         """Make one implicit step on these samples, their labels and the classes drawn."""
         classes = np.concatenate([labels, drawn])
         shrinkage = 1 + rate * self.ridge[classes]
@@ -106,22 +121,24 @@ class ImplicitBatches(Solver):
         self.b[classes] += shifts.astype(np.float32)
         fold(self.W, self.scale, classes)
 
-    def weights(self):
+    def weights(self) -> Weights:
         fold(self.W, self.scale)
         return self.W, self.b
 
 
-def draw_others(labels, n_classes, n_drawn, rng):
+def draw_others(
+    labels: np.ndarray, n_classes: int, n_drawn: int, rng: np.random.Generator
+) -> np.ndarray:
     """Draw distinct classes that are not in the sorted `labels`, uniformly."""
     drawn = rng.choice(n_classes - len(labels), n_drawn, replace=False, shuffle=False)
     return drawn + np.searchsorted(labels - np.arange(len(labels)), drawn, side="right")
 
 
-def dense(matrix):
+def dense(matrix: Matrix) -> np.ndarray:
     return matrix.toarray() if sparse.issparse(matrix) else matrix
 
 
-def block_of_rows(rows, batch):
+def block_of_rows(rows: Rows, batch: np.ndarray) -> tuple[np.ndarray, Matrix]:
     """Return the features of some rows and the rows in these features, float64."""
     if rows.dense:
         X = rows.data.reshape(rows.shape)[batch].astype(np.float64)
@@ -135,8 +152,16 @@ def block_of_rows(rows, batch):
 
 
 def implicit_step(
-    scores, own, u, rates, log_factor, gram, shrinkage, intercept, tolerance=TOLERANCE
-):
+    scores: np.ndarray,
+    own: np.ndarray,
+    u: np.ndarray,
+    rates: np.ndarray,
+    log_factor: np.ndarray,
+    gram: np.ndarray,
+    shrinkage: np.ndarray,
+    intercept: float,
+    tolerance: float = TOLERANCE,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Solve an implicit step in the span of its rows.
 
     Parameters
@@ -188,7 +213,7 @@ def implicit_step(
 class _Point:
     """Scores and derivatives at a step x: v, p = softmax, and the gradient."""
 
-    def __init__(self, problem, x):
+    def __init__(self, problem: "_Problem", x: np.ndarray) -> None:
         self.x = x
         own = np.arange(len(problem.own)), problem.own
         log_p = log_softmax(problem.scores + problem.spread(x) + problem.log_factor, axis=1)
@@ -209,7 +234,17 @@ class _Problem:
     intercept, a last row holds the shifts of the intercepts.
     """
 
-    def __init__(self, scores, own, u, rates, log_factor, gram, shrinkage, intercept):
+    def __init__(
+        self,
+        scores: np.ndarray,
+        own: np.ndarray,
+        u: np.ndarray,
+        rates: np.ndarray,
+        log_factor: np.ndarray,
+        gram: np.ndarray,
+        shrinkage: np.ndarray,
+        intercept: float,
+    ) -> None:
         self.scores, self.own, self.u, self.rates = scores, own, u, rates
         self.log_rates, self.log_factor = np.log(rates), log_factor
         self.root = np.sqrt(shrinkage)
@@ -221,24 +256,24 @@ class _Problem:
         self.rank = int(kept.sum())
         self.shape = self.rank + (intercept > 0), len(shrinkage)
 
-    def spread(self, x):
+    def spread(self, x: np.ndarray) -> np.ndarray:
         """Change of the scores by a step."""
         added = self.basis @ (x[: self.rank] / self.root)
         return added + self.intercept * x[self.rank] if self.intercept else added
 
-    def gather(self, of_scores):
+    def gather(self, of_scores: np.ndarray) -> np.ndarray:
         """Return the transpose of `spread`."""
         x = self.basis.T @ of_scores / self.root
         return np.vstack([x, self.intercept * of_scores.sum(axis=0)]) if self.intercept else x
 
-    def step_of(self, x):
+    def step_of(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         shifts = self.intercept * x[self.rank] if self.intercept else np.zeros(self.shape[1])
         return self.dual_basis @ (x[: self.rank] / self.root), shifts
 
-    def point(self, x):
+    def point(self, x: np.ndarray) -> _Point:
         return _Point(self, x)
 
-    def u_of(self, point):
+    def u_of(self, point: _Point) -> np.ndarray:
         """Return ``u - rates + v``; where v is as large as the rates, by v + log v = its
         argument.
         """
@@ -246,11 +281,11 @@ class _Problem:
         log_v = np.log(point.v, where=large, out=np.zeros_like(point.v))
         return np.where(large, self.log_rates + point.log_d - log_v, self.u - self.rates + point.v)
 
-    def newton_direction(self, point):
+    def newton_direction(self, point: _Point) -> np.ndarray:
         """Return minus the inverse Hessian times the gradient, to a falling relative accuracy."""
         along = (point.v / (1 + point.v))[:, None]
 
-        def hessian(x):
+        def hessian(x: np.ndarray) -> np.ndarray:
             z = self.spread(x)
             rise = (point.slope * z).sum(axis=1, keepdims=True)
             mean = (point.p * z).sum(axis=1, keepdims=True)

@@ -1,14 +1,16 @@
 """The rate search of the implicit SGD paper."""
 
+from collections.abc import Callable, Sequence
 from copy import copy
 from typing import NamedTuple
 
 import numpy as np
 
+from ..softmax._coordinates import Weights
 from ..training._convergence import warn_not_converged
-from ..utils._callbacks import SILENT
+from ..utils._callbacks import SILENT, Progress
 from ..utils._parallel import run_blocks
-from ._solvers import DivergenceError
+from ._solvers import DivergenceError, Solver
 from ._train import fit_softmax
 
 DECADE = 2  # places
@@ -46,12 +48,14 @@ class Trials:
     shares : ndarray (n_epochs,)
     """
 
-    def __init__(self, solver, loss, start, shares):
+    def __init__(
+        self, solver: Solver, loss: Callable[..., float], start: Weights | None, shares: np.ndarray
+    ) -> None:
         self._solver, self._loss, self._start, self._shares = solver, loss, start, shares
 
-    def loss(self, rate):
+    def loss(self, rate: float) -> float:
         """Return the loss of the weights at this rate; infinite where steps are not finite."""
-        start = None if self._start is None else tuple(part.copy() for part in self._start)
+        start = None if self._start is None else (self._start[0].copy(), self._start[1].copy())
         solver = copy(self._solver).begin(start)  # of its own: trials run at the same time
         try:
             _, weights = fit_softmax(solver, rate, self._shares)
@@ -61,7 +65,7 @@ class Trials:
         return found if np.isfinite(found) else np.inf
 
 
-def search_rate(trials, n_jobs, progress=SILENT):
+def search_rate(trials: Trials, n_jobs: int | None, progress: Progress = SILENT) -> Found:
     """Return the best rate for a tenth of the rows (section 4.1), among powers of ten and of their
     root.
 
@@ -88,7 +92,7 @@ def search_rate(trials, n_jobs, progress=SILENT):
     """
     progress = progress.before(MOST_TRIED, "rate")
 
-    def losses(places):
+    def losses(places: Sequence[int]) -> list[float]:
         return run_blocks(
             _loss_of,
             [float(RATES[p]) for p in places],
@@ -101,11 +105,11 @@ def search_rate(trials, n_jobs, progress=SILENT):
     return climb(losses)
 
 
-def _loss_of(rate, trials):
+def _loss_of(rate: float, trials: Trials) -> float:
     return trials.loss(rate)
 
 
-def climb(losses):
+def climb(losses: Callable[[Sequence[int]], list[float]]) -> Found:
     """Return the place of the least loss, looked for from the middle of the grid on.
 
     Parameters
@@ -129,20 +133,20 @@ def climb(losses):
     return Found(float(RATES[_best(found)]), False)
 
 
-def _best(found):
+def _best(found: dict[int, float]) -> int:
     """Return the smallest place of the least loss; the lowest of all if no loss is finite."""
     best = min(found, key=lambda place: (found[place], place))
     return best if np.isfinite(found[best]) else min(found)
 
 
-def _gains(found, before, best):
+def _gains(found: dict[int, float], before: int, best: int) -> bool:
     """Return whether the way to the best place has still been worth a fit."""
     if not np.isfinite(found[before]):
         return True
     return found[before] - found[best] > WORTH_MORE * abs(found[best])
 
 
-def searched_rate(trials, workers, progress):
+def searched_rate(trials: Trials, workers: int, progress: Progress) -> float:
     """Return the best rate of the first epoch on a part, in the coordinates."""
     found = search_rate(trials, workers, progress)
     if found.at_end:

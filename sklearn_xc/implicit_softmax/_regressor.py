@@ -1,17 +1,20 @@
 """ImplicitSoftmaxRegressor: softmax regression by unbiased stochastic gradients on a double sum."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any, Self
 
 import joblib
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from ..base._multiclass import labels_of
 from ..base._validation import validate_warm_start
 from ..softmax._base import BaseSoftmaxClassifier
-from ..softmax._coordinates import weights_inside, weights_outside
+from ..softmax._coordinates import Weights, weights_inside, weights_outside
 from ..softmax._full_softmax import RIDGE
-from ..softmax._pilot import pilot_of, rate_by, ridge_by
+from ..softmax._pilot import RidgePilot, pilot_of, rate_by, ridge_by
 from ..training._minibatches import in_parts, sorted_by_class
 from ..training._schedules import share_of_part
 from ..training._waiting import Waiting
@@ -19,6 +22,8 @@ from ..utils._callbacks import SILENT, Progress, with_callbacks
 from ..utils._matrix import as_rows
 from ..utils._random import stream as random_stream
 from ..utils._records import savable
+from ..utils._rows import Rows
+from ..utils._typing import LabelsLike, Matrix, MatrixLike, RandomState
 from ._data import NONE, SoftmaxData
 from ._fitted import check_loaded
 from ._parameters import CONSTRAINTS, PUBLISHED
@@ -30,7 +35,8 @@ from ._settings import (
     settings_of,
     warn_above_start,
 )
-from ._solvers import DivergenceError
+from ._solver_settings import SolverSettings
+from ._solvers import DivergenceError, Solver
 from ._train import (
     STEPPED_SINGLY,
     fit_softmax,
@@ -262,41 +268,41 @@ default="auto"
     [0, 1, 2]
     """
 
-    _stream = None  # see `_stream.Stream`
+    _stream: Any = None  # a `_stream.Stream`
     _waiting = None
 
     PUBLISHED = PUBLISHED
     _parameter_constraints = CONSTRAINTS
     _range_of_weights = 1e-30, 1e30  # float32 holds their products with values of X
 
-    def _check_loaded(self, mapped):
+    def _check_loaded(self, mapped: bool) -> None:
         super()._check_loaded(mapped)
         check_loaded(self)
 
     def __init__(
         self,
-        solver="auto",
-        formulation="pairwise",
+        solver: str = "auto",
+        formulation: str = "pairwise",
         *,
-        batch_size=None,
-        n_sampled_classes=None,
-        sampling=None,
-        alpha="auto",
-        learning_rate="auto",
-        decay="linear",
-        max_iter="auto",
-        delta=1.0,
-        fit_intercept=True,
-        intercept_scaling="auto",
-        shuffle=True,
-        compute_loss=False,
-        class_weight=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        warm_start=False,
-        label_feature_weight=3.0,
-    ):
+        batch_size: int | None = None,
+        n_sampled_classes: int | None = None,
+        sampling: str | None = None,
+        alpha: float | str = "auto",
+        learning_rate: float | str = "auto",
+        decay: str | float = "linear",
+        max_iter: int | str = "auto",
+        delta: float = 1.0,
+        fit_intercept: bool = True,
+        intercept_scaling: float | str = "auto",
+        shuffle: bool = True,
+        compute_loss: bool = False,
+        class_weight: str | dict | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        label_feature_weight: float = 3.0,
+    ) -> None:
         self.solver = solver
         self.formulation = formulation
         self.batch_size = batch_size
@@ -319,7 +325,14 @@ default="auto"
         self.label_feature_weight = label_feature_weight
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None, label_features=None, classes=None):
+    def fit(
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        sample_weight: ArrayLike | None = None,
+        label_features: MatrixLike | Sequence[MatrixLike] | None = None,
+        classes: ArrayLike | None = None,
+    ) -> Self:
         """Fit the weights of all classes.
 
         Parameters
@@ -360,10 +373,10 @@ default="auto"
         """
         progress = Progress.of_fit(self, X, y, sample_weight)
         with self._all_or_nothing():
-            rows, codes, sample_weight, texts, start = validate_warm_start(
+            rows, codes, weight, texts, start = validate_warm_start(
                 self, X, y, sample_weight, label_features, classes
             )
-            data = SoftmaxData(rows, codes, NONE if sample_weight is None else sample_weight)
+            data = SoftmaxData(rows, codes, NONE if weight is None else weight)
             data = data.with_texts(texts).full().shortened()
             before, of_rows = self._columns, (data.rows.features, data.rows.shape[1])
             data = data.narrowed(self._keep_columns(*of_rows, start is None, data.rows.dense))
@@ -384,7 +397,9 @@ default="auto"
             progress.finish()
         return self
 
-    def _partial_fit(self, X, codes, sample_weight, first):
+    def _partial_fit(
+        self, X: Matrix, codes: np.ndarray, sample_weight: np.ndarray | None, first: bool
+    ) -> None:
         """Make one pass over more samples and the leftover ones (see `training/_waiting.py`).
 
         Rows are visited in the order given, draws and auxiliary variables go on, and coordinates
@@ -409,7 +424,7 @@ default="auto"
         whole, rest = in_parts(len(codes), settings.batch_size, rng)
         progress = self._progress_of_part()
 
-        def step(some, progress):
+        def step(some: np.ndarray, progress: Progress) -> None:
             start = self._start_weights() if started else None
             shares = np.array([share_of_part(self.decay, self._stream.seen)])
             self._train(data.take(some), start, settings, shares, n_before, progress, part=True)
@@ -427,51 +442,57 @@ default="auto"
             self._waiting = Waiting(*of_rest, cold, tables, self._tables())
         self.n_iter_ = n_calls + 1
 
-    def _move_columns(self, before):
+    def _move_columns(self, before: np.ndarray) -> None:
         if self._stream is not None:
             self._stream = self._stream.in_columns(before, self._columns)
 
-    def _weights_of_new_classes(self, n_new):
+    def _weights_of_new_classes(self, n_new: int) -> tuple[np.float32, np.float32]:
         normalising = self.solver == "nce" and self.fit_intercept
         return np.float32(0), np.float32(-np.log(len(self.classes_)) if normalising else 0)
 
-    def _train(self, data, start, settings, shares, first_epoch, progress, part=False):
+    def _train(
+        self,
+        data: SoftmaxData,
+        start: Weights | None,
+        settings: SolverSettings,
+        shares: np.ndarray,
+        first_epoch: int,
+        progress: Progress,
+        part: bool = False,
+    ) -> tuple[int, list[float]]:
         """Make an epoch at each share of the rate; the number made and the curve of the loss.
 
         `_stream` is of these samples already.
         """
         stream, coordinates, given = self._stream, self._stream.coordinates, data
-        searching, auto = not part and self._searches(settings, data), self.learning_rate == "auto"
+        searching, n_classes = not part and self._searches(settings, data), len(self.classes_)
         workers = min(joblib.effective_n_jobs(self.n_jobs), len(FIRST)) if searching else 1
         self._require_room(settings, data.rows, workers, start)
-        data, n_classes = data.inside(coordinates), len(self.classes_)
+        data = data.inside(coordinates)
         if start is not None:
             start = weights_inside(coordinates, *start)
         seed = check_random_state(self.random_state).randint(2**31)
-        sizes = len(data.visited()), n_classes
-        rate = known_rate(self, settings, stream, start, part, sizes)
+        rate = known_rate(self, settings, stream, start, part, (len(data.visited()), n_classes))
         pilot = None if part else self._pilot(data, settings, len(shares), seed)
         ridge = ridge_by(pilot, rate) if self.alpha == "auto" else RIDGE
         inside = inside_of(self, not np.any(given.rows.data), stream, ridge)
         settings = replace(settings, shuffle=settings.shuffle and not part, **inside)
-        if auto and not searching:
+        if self.learning_rate == "auto" and not searching:
             rate = rate_by(pilot, settings.alpha, rate)
         stop = np.zeros(1, dtype=np.int32)
         trials = self._trials(data, settings, start, shares, seed, stop) if searching else None
         whole, curve = stream.whole(self._support) if part else None, []
-        solver = solver_class(settings)(
-            data, n_classes, replace(settings, whole=whole), seed, self._threads(), stop
-        )
+        solver = self._solver(data, replace(settings, whole=whole), seed, self._threads(), stop)
         few, ridge_of_few = data.few(settings.alpha, seed)
 
-        def on_epoch(weights):
+        def on_epoch(weights: Callable[[], Weights]) -> float | None:
             if self.compute_loss:
                 curve.append(data.objective(*weights(), settings.alpha))
                 return curve[-1]
             return few.objective(*weights(), ridge_of_few) if progress.verbose else None
 
         try:
-            if searching:
+            if trials is not None:
                 rate = searched_rate(trials, workers, progress)
             solver.begin(start).draws = stream.draws.copy()
             if settings.solver in STEPPED_SINGLY:
@@ -492,31 +513,61 @@ default="auto"
         if settings.solver in STEPPED_SINGLY:
             counted = data.visited()
             stream = stream.with_auxiliary(keys[counted], solver.u[counted])
-        self._stream, self.solver_ = stream.stepped_on(n_epochs, solver), settings.solver
-        self.alpha_ = alpha_outside(self, coordinates, ridge)
-        self.learning_rate_ = rate / stream.length**2 if auto else float(self.learning_rate)
-        self.intercept_scaling_ = settings.intercept * stream.length
+        self._stream = stream.stepped_on(n_epochs, solver)
+        self._report(settings, ridge, rate)
         return n_epochs, curve
 
-    def _require_room(self, settings, rows, workers, start):
+    def _report(self, settings: SolverSettings, ridge: float, rate: float) -> None:
+        """Set the attributes that say what the steps were, for X in its original coordinates."""
+        stream, auto = self._stream, self.learning_rate == "auto"
+        self.solver_ = settings.solver
+        self.alpha_ = alpha_outside(self, stream.coordinates, ridge)
+        self.learning_rate_ = rate / stream.length**2 if auto else float(self.learning_rate)
+        self.intercept_scaling_ = settings.intercept * stream.length
+
+    def _solver(
+        self,
+        data: SoftmaxData,
+        settings: SolverSettings,
+        seed: int,
+        n_threads: int,
+        stop: np.ndarray,
+    ) -> Solver:
+        """Return a solver of the settings, which has not begun."""
+        n_classes = len(self.classes_)
+        return solver_class(settings)(data, n_classes, settings, seed, n_threads, stop)
+
+    def _require_room(
+        self, settings: SolverSettings, rows: Rows, workers: int, start: Weights | None
+    ) -> None:
         """Refuse weights of so many fits at a time that do not fit into memory."""
         # In another layout they are copied in the end.
         n_copies = 1 if solver_class(settings).by_feature(rows.dense) else 2
         n_copies = max(n_copies, workers) + (start is not None)
         self._require_weights(n_copies, 16 * rows.shape[0])
 
-    def _trials(self, data, settings, start, shares, seed, stop):
+    def _trials(
+        self,
+        data: SoftmaxData,
+        settings: SolverSettings,
+        start: Weights | None,
+        shares: np.ndarray,
+        seed: int,
+        stop: np.ndarray,
+    ) -> Trials:
         """Return fits of a part of the samples by which rates are compared."""
         part, alpha, loss = data.part_for_rates(settings.alpha, seed)
         settings = replace(settings, alpha=alpha)
-        solver = solver_class(settings)(part, len(self.classes_), settings, seed, 1, stop)
+        solver = self._solver(part, settings, seed, 1, stop)
         return Trials(solver, loss, start, shares)
 
-    def _searches(self, settings, data):
+    def _searches(self, settings: SolverSettings, data: SoftmaxData) -> bool:
         sizes = len(data.visited()), len(self.classes_)
         return self.learning_rate == "auto" and is_searched(settings.solver, *sizes)
 
-    def _pilot(self, data, settings, n_epochs, seed):
+    def _pilot(
+        self, data: SoftmaxData, settings: SolverSettings, n_epochs: int, seed: int
+    ) -> RidgePilot | None:
         """Return fits of some classes that find the ridge and the rate; None where none do."""
         if settings.solver != "exact" or "auto" not in (self.alpha, self.learning_rate):
             return None

@@ -1,5 +1,7 @@
 """Sizes of the rows of all calls of ImplicitSoftmaxRegressor, and coordinates that suit them."""
 
+from typing import Any
+
 import numpy as np
 
 from ..training._sizes_seen import ColumnsSeen, Lengths
@@ -34,32 +36,32 @@ class Sizes:
         Of dense rows.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.lengths, self.distances, self.columns = Lengths(), Lengths(), ColumnsSeen()
         self.n_near = self.n_nonzero = self.n_entries = 0.0
         self.near = np.zeros(0)
 
-    def _check_record(self):
+    def _check_record(self) -> None:
         if len(self.near) != len(self.columns.mean):
             raise ValueError("the mean of a Sizes is not one number for each feature")
 
-    def sizes(self):
+    def sizes(self) -> set[int]:
         """Return the numbers of features that these are of."""
         return {len(self.near)} - {0}
 
-    def replaced(self, **changes):
+    def replaced(self, **changes: Any) -> "Sizes":
         """Return a record with other attributes; this one stays as it is."""
         found = Sizes()
         vars(found).update(vars(self) | changes)
         return found
 
-    def with_mean(self, n_rows, mean):
+    def with_mean(self, n_rows: float, mean: np.ndarray) -> "Sizes":
         """Return a record with the mean of more dense rows that are not much longer than most."""
         near = self.near if len(self.near) else np.zeros(len(mean))
         n_near = self.n_near + n_rows
         return self.replaced(n_near=n_near, near=near + (mean - near) * (n_rows / n_near))
 
-    def coordinates(self, dense, columns, fit_intercept):
+    def coordinates(self, dense: bool, columns: bool, fit_intercept: bool) -> Coordinates:
         """Return what `SoftmaxData.coordinates` would find for all rows, but for rounding.
 
         Parameters
@@ -78,7 +80,7 @@ class Sizes:
         return Coordinates(self.near, scale_of(self.distances))
 
 
-def scale_of(lengths):
+def scale_of(lengths: Lengths) -> float:
     """Return the typical length, 1 if it is that about."""
     length = lengths.median
     return 1.0 if abs(length - 1) < ALREADY else length

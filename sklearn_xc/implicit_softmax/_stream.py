@@ -5,7 +5,7 @@ depends on, nor what the double sum's auxiliary variables were when its rows cam
 """
 
 import hashlib
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -80,13 +80,13 @@ class Stream:
         Visits of samples by lasting steps.
     """
 
-    def __init__(self, coordinates, length=1.0):
+    def __init__(self, coordinates: Coordinates, length: float = 1.0) -> None:
         self.coordinates, self.length, self.typical = coordinates, length, length
         self.sizes, self.seen, self.entries = Sizes(), RowsSeen(), None
         self.keys, self.u = np.empty(0, dtype=np.uint64), np.empty(0)
         self.draws, self.n_stepped = np.empty(0, dtype=np.uint64), 0
 
-    def _check_record(self):
+    def _check_record(self) -> None:
         if len(self.keys) != len(self.u):
             raise ValueError("the auxiliary variables of a Stream are not one for each row")
         if not (self.keys[1:] > self.keys[:-1]).all():
@@ -94,18 +94,20 @@ class Stream:
         if len(self.draws) > 1:
             raise ValueError("the draws of a Stream are not one state")
 
-    def replaced(self, **changes):
+    def replaced(self, **changes: Any) -> "Stream":
         """Return a record with other attributes; this one stays as it is."""
         found = Stream(self.coordinates)
         vars(found).update(vars(self) | changes)
         return found
 
-    def stepped_on(self, n_epochs, solver):
+    def stepped_on(self, n_epochs: int, solver: Any) -> "Stream":
         """Return a record after these epochs of a solver."""
         n_stepped = self.n_stepped + n_epochs * len(solver.visited)
         return self.replaced(draws=solver.draws, n_stepped=n_stepped)
 
-    def with_samples(self, hashes, sample_weight, entries):
+    def with_samples(
+        self, hashes: np.ndarray, sample_weight: np.ndarray | None, entries: np.ndarray | None
+    ) -> "Stream":
         """Return a record with another call's samples too, but for their sizes.
 
         Parameters
@@ -123,13 +125,13 @@ class Stream:
             entries = entries + self.entries
         return self.replaced(seen=seen, entries=entries)
 
-    def in_columns(self, before, now):
+    def in_columns(self, before: np.ndarray, now: np.ndarray) -> "Stream":
         """Return a record of the columns `now` from one of those `before`."""
         if self.entries is None:
             return self
         return self.replaced(entries=moved(self.entries, before, now))
 
-    def with_auxiliary(self, keys, u):
+    def with_auxiliary(self, keys: np.ndarray, u: np.ndarray) -> "Stream":
         """Return a record with the auxiliary variables of some samples, of equal ones the last."""
         keys, first = np.unique(keys[::-1], return_index=True)
         u = u[::-1][first]
@@ -139,7 +141,7 @@ class Stream:
         u = np.concatenate([self.u[others], u])[order]
         return self.replaced(keys=keys[order], u=u)
 
-    def auxiliary(self, keys, unknown):
+    def auxiliary(self, keys: np.ndarray, unknown: float) -> np.ndarray:
         """Return auxiliary variables of these samples, `unknown` for those that never came by."""
         u = np.full(len(keys), unknown)
         if len(self.keys):
@@ -148,7 +150,7 @@ class Stream:
             u[known] = self.u[place[known]]
         return u
 
-    def whole(self, class_counts):
+    def whole(self, class_counts: np.ndarray) -> Whole:
         """Return totals of all calls, if its rows come equally often."""
         n_samples, entries = self.seen.n_rows, self.entries
         if entries is not None:
@@ -158,7 +160,7 @@ class Stream:
         return Whole(n_samples, self.seen.weight, class_counts, entries, self.n_stepped)
 
 
-def keys_of(hashes, y, classes: np.ndarray):
+def keys_of(hashes: np.ndarray, y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Return a hash of each row with its label, uint64 (n_samples,).
 
     Parameters

@@ -4,16 +4,22 @@ All of it works in coordinates in which rows have length 1 about (see `_coordina
 grid of rates, one ridge and one constant feature suit data of any scale.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
+from ..softmax._base import BaseSoftmaxClassifier
+from ..softmax._coordinates import Weights
 from ..softmax._full_softmax import BATCH, ROUNDED_FROM, usual_rate
 from ..training._convergence import number_of_passes
 from ..training._schedules import share_of_rate
-from ..utils._callbacks import SILENT
+from ..utils._callbacks import SILENT, Progress
 from ..utils._parallel import single_threaded_blas
 from ._data import FEWEST_A_CLASS, FEWEST_ROWS
 from ._implicit_batches import ImplicitBatches
-from ._solvers import ExactBatches, SampledBatches, SingleSteps
+from ._solver_settings import SolverSettings
+from ._solvers import ExactBatches, SampledBatches, SingleSteps, Solver
+from ._stream import Stream
 
 # Section 4.1: samples and classes of a mini-batch.
 PUBLISHED_SIZES = {
@@ -39,7 +45,7 @@ WORTH = 2000
 SEARCH = 1.7  # a fit with its rate search, in fits
 
 
-def chosen_solver(n_classes, entries_a_row):
+def chosen_solver(n_classes: int, entries_a_row: float) -> str:
     """Return the solver of "auto": "exact", unless it takes very many times the operations of
     "implicit".
 
@@ -59,7 +65,7 @@ def chosen_solver(n_classes, entries_a_row):
     return "exact" if exact <= WORTH * singly else "implicit"
 
 
-def is_searched(solver, n_visited, n_classes):
+def is_searched(solver: str, n_visited: int, n_classes: int) -> bool:
     """Return whether rates are tried on a part of the rows before a fit.
 
     A part makes fewer steps, for which higher rates look better than they are for all rows: on
@@ -70,7 +76,14 @@ def is_searched(solver, n_visited, n_classes):
     return solver != "exact" or few
 
 
-def known_rate(model, settings, stream, start, part, sizes):
+def known_rate(
+    model: BaseSoftmaxClassifier,
+    settings: SolverSettings,
+    stream: Stream,
+    start: Weights | None,
+    part: bool,
+    sizes: tuple[int, int],
+) -> float:
     """Return the rate of the first epoch, in the coordinates, before any is searched.
 
     `sizes` are the numbers of samples visited and of classes.
@@ -84,7 +97,7 @@ def known_rate(model, settings, stream, start, part, sizes):
     return RATES_OF_STREAMS[settings.solver]
 
 
-def solver_class(settings):
+def solver_class(settings: SolverSettings) -> type[Solver]:
     if settings.solver == "exact":
         return ExactBatches
     if settings.solver in STEPPED_SINGLY and (settings.batch_size, settings.n_sampled) == (1, 1):
@@ -92,20 +105,27 @@ def solver_class(settings):
     return ImplicitBatches if settings.solver == "implicit" else SampledBatches
 
 
-def passes(max_iter, settings, n_visited):
+def passes(max_iter: int | str, settings: SolverSettings, n_visited: int) -> int:
     """Return the epochs of a fit."""
     return number_of_passes(max_iter, USUAL_PASSES[settings.solver], n_visited, settings.batch_size)
 
 
-def shares_of_epochs(decay, n_epochs):
+def shares_of_epochs(decay: str | float, n_epochs: int) -> np.ndarray:
     """Return the factor on the rate in each epoch, ndarray (n_epochs,)."""
     middle = 0.5 if decay == "linear" else 0.0  # of an epoch, all of which has one rate
     return share_of_rate(decay, np.arange(n_epochs) + middle, n_epochs)
 
 
 def fit_softmax(
-    solver, rate, shares, *, first_epoch=0, on_epoch=None, progress=SILENT, outside=None
-):
+    solver: Solver,
+    rate: float,
+    shares: np.ndarray,
+    *,
+    first_epoch: int = 0,
+    on_epoch: Callable[[Callable[[], Weights]], float | None] | None = None,
+    progress: Progress = SILENT,
+    outside: Callable[..., Weights] | None = None,
+) -> tuple[int, Weights]:
     """Train for an epoch at each share of the rate.
 
     Parameters

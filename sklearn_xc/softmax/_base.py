@@ -1,6 +1,9 @@
 """Base of the softmax estimators: dense weights, predict_proba."""
 
+from collections.abc import Callable
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from ..base._classifier import BaseXCClassifier
@@ -8,7 +11,9 @@ from ..base._multiclass import TrainsInParts, known_codes, labels_of
 from ..base._used_columns import KeepsUsedColumns, moved
 from ..topk._feature_major import feature_major
 from ..utils._memory_limit import require_memory
+from ..utils._typing import LabelsLike, Matrix, MatrixLike
 from ..utils._validation import check_sample_weight
+from ._coordinates import Weights
 from ._parts import of_weight
 from ._probabilities import SoftmaxProbabilities, log_probability_blocks, log_softmax
 
@@ -25,6 +30,7 @@ class BaseSoftmaxClassifier(
     :meth:`_weights_of_new_classes`.
     """
 
+    _support: np.ndarray  # samples of each class
     _multilabel = False
     _weighs_samples_by_class = True
     _not_merged_since = (
@@ -34,17 +40,19 @@ class BaseSoftmaxClassifier(
 
     # -------------------------------------------------------------------------------- for fit
 
-    def _needs_a_beginning(self):
+    def _needs_a_beginning(self) -> bool:
         return True
 
-    def _tables(self):
+    def _tables(self) -> Weights:
         """Return the weights and intercepts, dense."""
         return self._kept_weights(), np.asarray(self.intercept_)
 
-    def _put_back(self, coef, intercept):
+    def _put_back(self, coef: np.ndarray, intercept: np.ndarray) -> None:
         self.coef_, self.intercept_ = self._as_coef(coef), intercept
 
-    def _with_waiting(self, X, codes, sample_weight, first):
+    def _with_waiting(
+        self, X: Matrix, codes: np.ndarray, sample_weight: np.ndarray | None, first: bool
+    ) -> tuple[Matrix, np.ndarray, np.ndarray | None, int, bool]:
         """Return the samples of weight above zero, after those that wait, whose step is undone.
 
         Returns
@@ -63,11 +71,13 @@ class BaseSoftmaxClassifier(
         X, labels, sample_weight = waiting.followed_by(X, labels_of(codes), sample_weight)
         return X, labels[1], sample_weight, n_new, waiting.cold
 
-    def _require_size(self, n_classes, n_features):
+    def _require_size(self, n_classes: int, n_features: int) -> None:
         super()._require_size(n_classes, n_features)
         self._require_weights(1, 64 * n_features, (n_classes, n_features))
 
-    def _require_weights(self, n_copies, also=0, shape=None):
+    def _require_weights(
+        self, n_copies: float, also: int = 0, shape: tuple[int, int] | None = None
+    ) -> None:
         """Refuse weights that do not fit into memory.
 
         Parameters
@@ -89,7 +99,7 @@ class BaseSoftmaxClassifier(
             "PPDSparseClassifier, whose weights are sparse",
         )
 
-    def _set_dense_model(self, W, b):
+    def _set_dense_model(self, W: np.ndarray, b: np.ndarray) -> None:
         """Store the weights of a fit.
 
         Parameters
@@ -109,11 +119,11 @@ class BaseSoftmaxClassifier(
             W = feature_major(W)[:, : len(W)].T
         self._set_kept_model(W, b.astype(np.float32, copy=False))
 
-    def _set_copies(self, weights):
+    def _set_copies(self, weights: Callable[[], Weights]) -> None:
         """Predict with the weights of an epoch, which ends with a function that returns W and b."""
         self._set_dense_model(*map(np.array, weights()))
 
-    def _start_weights(self):
+    def _start_weights(self) -> Weights:
         """Return copies of the weights for two classes or more, each class contiguous, and
         intercepts.
         """
@@ -122,13 +132,13 @@ class BaseSoftmaxClassifier(
             W, b = np.concatenate([-W, W]) / 2, np.concatenate([-b, b]) / 2
         return np.array(W, dtype=np.float32, order="C"), np.array(b, dtype=np.float32)
 
-    def _moved_start(self, start, before):
+    def _moved_start(self, start: Weights | None, before: np.ndarray | None) -> Weights | None:
         """Return weights to start from, of the columns `before`, by those that are kept now."""
         if start is None or before is None:
             return start
         return moved(start[0], before, self._columns, axis=1), start[1]
 
-    def _place_classes(self, places):
+    def _place_classes(self, places: np.ndarray) -> None:
         waiting = self._take_back()
         self._require_weights(3)
         W, b = self._start_weights()
@@ -143,17 +153,21 @@ class BaseSoftmaxClassifier(
         if waiting is not None:
             self._waiting = waiting.placed(places, self._tables())
 
-    def _weights_of_new_classes(self, n_new):
+    def _weights_of_new_classes(
+        self, n_new: int
+    ) -> tuple[np.ndarray | np.float32, np.ndarray | np.float32]:
         """Return weights of classes that join between two calls of partial_fit: zeros."""
         return np.float32(0), np.float32(0)
 
     # ----------------------------------------------------------------------------- prediction
 
-    def _log_probabilities(self, scores):
+    def _log_probabilities(self, scores: np.ndarray) -> np.ndarray:
         """Return log-probabilities, float64, of utilities of float32 (n_samples, n_classes)."""
         return log_softmax(scores)
 
-    def log_likelihood(self, X, y, sample_weight=None):
+    def log_likelihood(
+        self, X: MatrixLike, y: LabelsLike, sample_weight: ArrayLike | None = None
+    ) -> float:
         """Return the mean log-probability of the true classes.
 
         Parameters
@@ -180,6 +194,6 @@ class BaseSoftmaxClassifier(
             log_p[part.start + known] = block[known, codes[part][known]]
         if sample_weight is None:
             return float(log_p.mean())
-        sample_weight = check_sample_weight(sample_weight, len(codes))
-        counted = sample_weight > 0
-        return float(np.average(log_p[counted], weights=sample_weight[counted]))
+        weight = check_sample_weight(sample_weight, len(codes))
+        counted = weight > 0  # minus infinity times a weight of zero would be no number
+        return float(np.average(log_p[counted], weights=weight[counted]))

@@ -1,16 +1,22 @@
 """The negative classes of a step on one sample."""
 
+from typing import TypeAlias
+
 import numpy as np
 
 from .._kernels.softmax import _class_sampling
 from .._kernels.softmax import _sampled_scores as kernel
+from ..utils._rows import Rows
+
+# indptr, indices, data and dense as in Rows, and numbers of samples in them.
+RowArrays: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray, bool, np.ndarray]
 
 
-def uniform(counts):
+def uniform(counts: np.ndarray) -> np.ndarray:
     return np.full(len(counts), 1 / len(counts))
 
 
-def frequency(counts):
+def frequency(counts: np.ndarray) -> np.ndarray:
     """Mix frequencies and uniform: no class weighs more than twice its uniform weight."""
     return 0.5 / len(counts) + 0.5 * counts / counts.sum()
 
@@ -36,7 +42,9 @@ class ClassSampler:
     n_threads : int, default=1
     """
 
-    def __init__(self, sampling, counts, n_sampled, n_threads=1):
+    def __init__(
+        self, sampling: str, counts: np.ndarray, n_sampled: int, n_threads: int = 1
+    ) -> None:
         n_classes = len(counts)
         self.n_classes, self.n_threads = n_classes, n_threads
         self.with_replacement = sampling != "uniform"
@@ -44,7 +52,7 @@ class ClassSampler:
         self.probability = SAMPLINGS[sampling](np.asarray(counts, dtype=np.float64))
         self.threshold, self.alias = alias_table(self.probability)
 
-    def left_out(self):
+    def left_out(self) -> tuple[float, float] | None:
         """Return factor of an estimate of the sum over all other classes that leaves one draw out.
 
         Returns
@@ -65,7 +73,7 @@ class ClassSampler:
         missing = (n_others - 1) / (self.n_sampled - 1)
         return 1.0, missing * self.n_sampled / n_others
 
-    def draw(self, y, seed, step):
+    def draw(self, y: np.ndarray, seed: int, step: int) -> tuple[np.ndarray, np.ndarray]:
         """Draw classes for the samples of a mini-batch.
 
         Parameters
@@ -92,7 +100,7 @@ class ClassSampler:
         return classes, (1 / (self.n_sampled * drawn)).astype(np.float32)
 
 
-def side_by_side(rows, batch, n_threads: int = 1):
+def side_by_side(rows: Rows, batch: np.ndarray, n_threads: int = 1) -> RowArrays:
     """Return the rows of a mini-batch as the kernels take them, sparse ones copied together.
 
     Parameters
@@ -126,7 +134,14 @@ class Drawn:
     n_threads : int
     """
 
-    def __init__(self, rows, n_classes, classes, importance, n_threads):
+    def __init__(
+        self,
+        rows: RowArrays,
+        n_classes: int,
+        classes: tuple[np.ndarray, ...],
+        importance: tuple[np.ndarray, ...],
+        n_threads: int,
+    ) -> None:
         self.importance = importance
         every = classes[0]
         if len(classes) == 1:
@@ -138,7 +153,7 @@ class Drawn:
             )
         self.psi = np.empty(every.shape, dtype=np.float32)
 
-    def psi_of_draws(self):
+    def psi_of_draws(self) -> list[np.ndarray]:
         """Return the scores of each draw, the own class first."""
         if len(self.importance) == 1:
             return [self.psi]
@@ -148,7 +163,7 @@ class Drawn:
         return [self.psi[:, :width].copy(), second]
 
 
-def alias_table(probability):
+def alias_table(probability: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Build Walker's table: draw a place, keep it with its threshold, else take its alias.
 
     Returns

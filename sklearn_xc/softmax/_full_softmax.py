@@ -1,11 +1,14 @@
 """Softmax regression over all classes, by mini-batches on feature-major weights."""
 
+from typing import TypeAlias
+
 import numpy as np
 
 from .._kernels.common._pace import Pace
 from .._kernels.softmax import _full_memory
 from .._kernels.softmax import _full_step as kernel
 from .._kernels.softmax._rounded_step import apply_scales
+from ..utils._rows import Rows
 
 # Samples of a mini-batch, unless the user says otherwise: with fewer, what a step reads is still in
 # the caches when it is written; with more, threads wait for each other less often. Rounded steps
@@ -27,16 +30,20 @@ ROUNDED_FROM = 4096
 EMPTY = np.empty((0, 0), dtype=np.float32), np.empty(0, dtype=np.int64)
 NO_NOISE = np.empty(0)
 NOISES = {"softmax": 0, "probit": 1, "logistic": 2}  # of the kernel `_noise_row`
+# A name of NOISES, and the mean and deviation of each sample's noise, float64 (n_samples,).
+NoiseOfSamples: TypeAlias = tuple[str, np.ndarray, np.ndarray]
 LONGEST_MOVE = 16.0  # of a score, in a step on its own row
 
 
-def usual_rate(n_samples, n_classes, batch_size=BATCH):
+def usual_rate(n_samples: int, n_classes: int, batch_size: int = BATCH) -> float:
     """Return the rate of a fit on rows of length 1."""
     many = n_samples >= MANY_ROWS_A_CLASS * n_classes
     return (RATE / 10**0.5 if many else RATE) * min(1.0, BATCH / batch_size)
 
 
-def shares_of_ridge(rows, alpha, samples, entries=None):
+def shares_of_ridge(
+    rows: Rows, alpha: float | np.ndarray, samples: np.ndarray, entries: np.ndarray | None = None
+) -> np.ndarray:
     """Return a sample's share of the penalty alpha / 2 |W|^2 on the weights of its features.
 
     A feature that n samples have gets alpha / n from each of them, so that a pass over the data
@@ -64,7 +71,9 @@ def shares_of_ridge(rows, alpha, samples, entries=None):
     return (alpha / np.maximum(entries, 1)).astype(np.float32)
 
 
-def calmed_weights(sample_weight, squares, rate: float):
+def calmed_weights(
+    sample_weight: np.ndarray | None, squares: np.ndarray, rate: float
+) -> np.ndarray | None:
     """Return weights with which a step moves no score of its own row far; None where none would.
 
     A score moves by up to the rate times ||x||^2. The log-loss asks for no more than some tens;
@@ -84,7 +93,7 @@ def calmed_weights(sample_weight, squares, rate: float):
     return (weight * np.minimum(1, LONGEST_MOVE / np.maximum(moves, 1e-30))).astype(np.float32)
 
 
-def equal_cuts(n_samples, batch_size):
+def equal_cuts(n_samples: int, batch_size: int) -> np.ndarray:
     """Return where mini-batches of about equal size begin, and the end.
 
     A gradient that is scaled to all samples must not come from the few that are left over.
@@ -93,7 +102,7 @@ def equal_cuts(n_samples, batch_size):
     return np.arange(n_batches + 1, dtype=np.int64) * n_samples // n_batches
 
 
-def cuts_at(n_samples, batch_size):
+def cuts_at(n_samples: int, batch_size: int) -> np.ndarray:
     """Return where mini-batches of `batch_size`, and the leftover one, begin, and the end."""
     return np.append(np.arange(0, n_samples, batch_size, dtype=np.int64), n_samples)
 
@@ -133,22 +142,22 @@ class ExactSteps:
 
     def __init__(
         self,
-        rows,
-        y,
-        sample_weight,
-        W,
-        b,
-        samples,
+        rows: Rows,
+        y: np.ndarray,
+        sample_weight: np.ndarray | None,
+        W: np.ndarray,
+        b: np.ndarray,
+        samples: np.ndarray,
         *,
-        alpha,
-        intercept,
-        adaptive,
-        n_threads,
-        stop=None,
-        entries=None,
-        n_whole=None,
-        noise=None,
-    ):
+        alpha: float | np.ndarray,
+        intercept: float,
+        adaptive: bool,
+        n_threads: int,
+        stop: np.ndarray | None = None,
+        entries: np.ndarray | None = None,
+        n_whole: float | None = None,
+        noise: NoiseOfSamples | None = None,
+    ) -> None:
         self.W, self.b = W, b
         weight = np.empty(0, np.float32) if sample_weight is None else sample_weight
         self._data = rows.indptr, rows.indices, rows.data, rows.dense, y, weight
@@ -168,12 +177,19 @@ class ExactSteps:
         self._stop = np.zeros(1, dtype=np.int32) if stop is None else stop
         self.n_steps = 0
 
-    def _noise(self, noise):
+    def _noise(self, noise: NoiseOfSamples | None) -> tuple[int, np.ndarray, np.ndarray]:
         if noise is None:
             return 0, NO_NOISE, NO_NOISE
         return NOISES[noise[0]], *noise[1:]
 
-    def epoch(self, order, batch_size: int, rates, seed=0, weight=None):
+    def epoch(
+        self,
+        order: np.ndarray,
+        batch_size: int,
+        rates: float | np.ndarray,
+        seed: int = 0,
+        weight: np.ndarray | None = None,
+    ) -> float:
         """Visit the samples of `order`; returns the sum of their log-losses before each step.
 
         Parameters
@@ -207,7 +223,7 @@ class ExactSteps:
         self.n_steps += n_batches
         return loss
 
-    def averages(self):
+    def averages(self) -> np.ndarray:
         """Return running averages of the squared gradients as of now, (n_features + 1, n_places).
 
         Those of the intercepts come last. They may be changed in place.
@@ -217,6 +233,6 @@ class ExactSteps:
         touched[:] = self.n_steps
         return averages
 
-    def finish(self):
+    def finish(self) -> None:
         """Make W the weights: `epoch` may leave factors beside it."""
         apply_scales(self.W, self._scales, self._n_threads)

@@ -67,7 +67,7 @@ class RidgePilot(NamedTuple):
     seed: int
     n_threads: int
 
-    def losses(self, ridge, rate):
+    def losses(self, ridge: float | np.ndarray, rate: float) -> np.ndarray:
         """Return the log-loss of each row held out after a fit, times its weight: float64."""
         W = untouched_zeros((self.rows.shape[1], n_places(self.n_classes)))
         b = padded_intercept(np.zeros(self.n_classes), BEYOND)
@@ -103,18 +103,18 @@ class RidgePilot(NamedTuple):
 
 
 def pilot_of(
-    rows,
-    y,
-    sample_weight,
-    samples,
-    n_passes,
-    seed,
+    rows: Rows,
+    y: np.ndarray,
+    sample_weight: np.ndarray | None,
+    samples: np.ndarray,
+    n_passes: int,
+    seed: int,
     *,
-    fit_intercept,
-    batch_size=BATCH,
-    n_texts=0,
-    n_threads=1,
-):
+    fit_intercept: bool,
+    batch_size: int = BATCH,
+    n_texts: int = 0,
+    n_threads: int = 1,
+) -> RidgePilot | None:
     """Return the RidgePilot of a fit, None where too few rows could be held out.
 
     Parameters
@@ -164,7 +164,7 @@ def pilot_of(
     )
 
 
-def ridge_by(pilot, rate, usual=RIDGE):
+def ridge_by(pilot: RidgePilot | None, rate: float, usual: float = RIDGE) -> float:
     """Return the ridge for rows of length 1 that serves a RidgePilot best at this rate.
 
     From the usual one on, which is also that of None, it goes down or up a decade at a time for as
@@ -174,7 +174,7 @@ def ridge_by(pilot, rate, usual=RIDGE):
         return usual
     tried = {}
 
-    def losses(power):
+    def losses(power: float) -> np.ndarray:
         if power not in tried:
             tried[power] = pilot.losses(usual * 10**power, rate)
         return tried[power]
@@ -187,7 +187,7 @@ def ridge_by(pilot, rate, usual=RIDGE):
     return usual * 10 ** (power if gains(losses(power), losses(half)) else half)
 
 
-def rate_by(pilot, ridge, rate):
+def rate_by(pilot: RidgePilot | None, ridge: float | np.ndarray, rate: float) -> float:
     """Return the rate, or lower ones by half decades for as long as these gain more than chance.
 
     Fits of fewer rows make fewer steps, and scores of fewer classes grow further, which asks for
@@ -207,7 +207,9 @@ def rate_by(pilot, ridge, rate):
     return rate
 
 
-def ridge_and_rate(pilot, rate, usual=RIDGE):
+def ridge_and_rate(
+    pilot: RidgePilot | None, rate: float, usual: float = RIDGE
+) -> tuple[float, float]:
     """Return the ridge that serves a RidgePilot best, and the rate, or a higher one that suits."""
     ridge = ridge_by(pilot, rate, usual)
     if pilot is None or pilot.whole:
@@ -215,7 +217,7 @@ def ridge_and_rate(pilot, rate, usual=RIDGE):
     return ridge, rate_by(pilot, ridge, rate)
 
 
-def gains(losses, before):
+def gains(losses: np.ndarray, before: np.ndarray) -> bool:
     """Return whether losses of the same rows are less than those before, by more than chance."""
     gain = before - losses
     return gain.mean() > max(WORTH_MORE, CHANCE * gain.std() / np.sqrt(len(gain)))

@@ -1,15 +1,21 @@
 """Probabilities of classes from scores: blocks of rows, in float64."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
+from ..base._classifier import BaseXCClassifier
 from ..base._validation import as_it_is
 from ..topk._dense_topk import best_columns
+from ..topk._restriction import Restriction
+from ..utils._rows import Rows
+from ..utils._typing import MatrixLike
 
 # Scores that are held at once, on the way to probabilities.
 SCORES_AT_ONCE = 2**23
 
 
-def log_softmax(scores):
+def log_softmax(scores: np.ndarray) -> np.ndarray:
     """Return logarithms of the softmax, float64, of scores of float32 (n_samples, n_classes).
 
     In float32 probabilities near 0 and 1 would be cut where measures such as the log loss still
@@ -21,7 +27,9 @@ def log_softmax(scores):
     return log_p
 
 
-def log_probability_blocks(model, rows):
+def log_probability_blocks(
+    model: "BaseXCClassifier | SoftmaxProbabilities", rows: Rows
+) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield slices of rows, and the log-probabilities of all classes there.
 
     Parameters
@@ -47,7 +55,7 @@ def log_probability_blocks(model, rows):
         yield part, log_probabilities(scores)
 
 
-def _all(model, X, method, logarithms):
+def _all(model: "SoftmaxProbabilities", X: MatrixLike, method: str, logarithms: bool) -> np.ndarray:
     model = as_it_is(model)
     rows, n_classes = model._rows(X), len(model.classes_)
     model._require_output(rows, np.float64, method, n_classes)
@@ -57,7 +65,12 @@ def _all(model, X, method, logarithms):
     return out
 
 
-def topk_probabilities(model, rows, k: int, only=None):
+def topk_probabilities(
+    model: "BaseXCClassifier | SoftmaxProbabilities",
+    rows: Rows,
+    k: int,
+    only: Restriction | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the k most probable classes of each row, and their probabilities.
 
     Parameters
@@ -90,7 +103,7 @@ def topk_probabilities(model, rows, k: int, only=None):
 class SoftmaxProbabilities:
     """Mixin of the probabilities that are the softmax of scores, or by ``_log_probabilities``."""
 
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: MatrixLike) -> np.ndarray:
         """Return logarithms of the probabilities of all classes.
 
         Parameters
@@ -109,7 +122,7 @@ class SoftmaxProbabilities:
         """
         return _all(self, X, "predict_log_proba", logarithms=True)
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Return probabilities of all classes.
 
         Parameters
@@ -131,5 +144,7 @@ class SoftmaxProbabilities:
         """
         return _all(self, X, "predict_proba", logarithms=False)
 
-    def _topk_probabilities(self, rows, k, only=None):
+    def _topk_probabilities(
+        self, rows: Rows, k: int, only: Restriction | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         return topk_probabilities(self, rows, k, only)

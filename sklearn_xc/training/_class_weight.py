@@ -3,6 +3,7 @@
 from numbers import Real
 
 import numpy as np
+from sklearn.base import ClassifierMixin
 
 from ..utils._propensity import propensities_of
 from ..utils._validation import check_sample_weight
@@ -10,7 +11,12 @@ from ..utils._validation import check_sample_weight
 LARGEST_WEIGHT = 1e12  # of a class: float32 must hold its product with sample_weight
 
 
-def weights_of_labels(class_weight, classes, counts, n_rows=None):
+def weights_of_labels(
+    class_weight: str | dict | None,
+    classes: np.ndarray,
+    counts: np.ndarray,
+    n_rows: float | None = None,
+) -> np.ndarray:
     """Return a factor for each class.
 
     Parameters
@@ -55,7 +61,12 @@ def weights_of_labels(class_weight, classes, counts, n_rows=None):
     return per_class
 
 
-def times_class_weight(estimator, codes, sample_weight, part=False):
+def times_class_weight(
+    estimator: ClassifierMixin,
+    codes: np.ndarray,
+    sample_weight: np.ndarray | None,
+    part: bool = False,
+) -> np.ndarray | None:
     """Multiply the weights of samples of one class each by the weights of their classes.
 
     Parameters

@@ -12,7 +12,7 @@ from ..utils._callbacks import FIT_CALLER
 FEWEST_STEPS = 1000
 
 
-def number_of_passes(max_iter, usual, n_samples, batch_size):
+def number_of_passes(max_iter: int | str, usual: int, n_samples: int, batch_size: int) -> int:
     """Return passes of ``max_iter="auto"``: the usual ones, or as many as make FEWEST_STEPS steps.
 
     Parameters
@@ -36,7 +36,7 @@ def number_of_passes(max_iter, usual, n_samples, batch_size):
     return max(usual, -(-FEWEST_STEPS // steps_a_pass))
 
 
-def still_rose(scores):
+def still_rose(scores: list[float]) -> bool:
     """Return whether scores of held-out samples rose until a fit ended that had found no best one.
 
     Parameters
@@ -53,7 +53,7 @@ def still_rose(scores):
     return best > 0 and scores[best] < 1
 
 
-def warn_not_converged(message, stacklevel=FIT_CALLER):
+def warn_not_converged(message: str, stacklevel: int = FIT_CALLER) -> None:
     """Warn the caller of fit with a ConvergenceWarning.
 
     Parameters

@@ -5,7 +5,7 @@ import numpy as np
 SMALLEST_SCALE = 1e-6  # float32 weights come to their end beyond it
 
 
-def fold(W, scale, classes=None):
+def fold(W: np.ndarray, scale: np.ndarray, classes: np.ndarray | None = None) -> None:
     """Multiply the classes' weights by their scales, which become 1.
 
     Parameters

@@ -5,7 +5,7 @@ import numpy as np
 SURPRISING = 5.0  # standard deviations
 
 
-def sorted_by_class(y):
+def sorted_by_class(y: np.ndarray) -> bool:
     """Return whether neighbours share their class much more often than in a random order.
 
     In a random order the share of such pairs is about the sum of the squared frequencies.
@@ -18,7 +18,9 @@ def sorted_by_class(y):
     return float((y[1:] == y[:-1]).mean()) > by_chance + SURPRISING * deviation
 
 
-def in_parts(n_samples: int, batch_size: int, rng=None):
+def in_parts(
+    n_samples: int, batch_size: int, rng: np.random.Generator | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the samples of a part: those that fill mini-batches, and the rest; ndarrays of int.
 
     Parameters

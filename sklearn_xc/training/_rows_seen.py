@@ -36,15 +36,17 @@ class RowsSeen:
         Rows of the call with most: these count, also where some are equal.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.registers = np.zeros(N_REGISTERS, dtype=np.uint8)
         self.n_visits, self.weight_of_visits, self.largest_call = 0, 0.0, 0
 
-    def _check_record(self):
+    def _check_record(self) -> None:
         if len(self.registers) != N_REGISTERS or self.registers.max() > 64 - BITS + 1:
             raise ValueError("the registers of a RowsSeen are out of range")
 
-    def with_hashes(self, hashes, sample_weight=None):
+    def with_hashes(
+        self, hashes: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> "RowsSeen":
         """Return a record with the rows of another call; this one stays as it is.
 
         Parameters
@@ -73,7 +75,7 @@ class RowsSeen:
         return seen
 
     @property
-    def n_rows(self):
+    def n_rows(self) -> float:
         """Different rows, about; at least those of the largest call, at most those of all.
 
         Exactly those of the largest call if the sketch does not speak clearly for more: where one
@@ -85,20 +87,20 @@ class RowsSeen:
         return min(estimate, self.n_visits)
 
     @property
-    def weight(self):
+    def weight(self) -> float:
         """Total weight of the different rows: their number times the mean weight of a visit."""
         if not self.n_visits:
             return 0.0
         return self.n_rows * self.weight_of_visits / self.n_visits
 
-    def new_since(self, before):
+    def new_since(self, before: "RowsSeen") -> float:
         """Return the share of rows after an earlier record that had not come before it."""
         n_visits = self.n_visits - before.n_visits
         if not n_visits or (self.registers == before.registers).all():
             return 0.0
         return float(min((self._estimate() - before._estimate()) / n_visits, 1.0))
 
-    def _estimate(self):
+    def _estimate(self) -> float:
         m = N_REGISTERS
         counts = np.bincount(self.registers)
         raw = 0.7213 / (1 + 1.079 / m) * m * m / (counts @ np.exp2(-np.arange(len(counts))))

@@ -1,16 +1,20 @@
 """How learning rates fall, in the words of the parameter `decay` of all estimators."""
 
 from numbers import Real
+from typing import TypeVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ._rows_seen import RowsSeen
+
+Passes = TypeVar("Passes", float, np.ndarray)
 SKETCHED = 0.05  # of a pass, which counting rows by a sketch may be wrong by
 # The constraint of a parameter `decay`.
 DECAY = [StrOptions({"linear", "inverse"}), Interval(Real, 0, 1, closed="right")]
 
 
-def share_of_rate(decay, t, n_passes=None):
+def share_of_rate(decay: str | float, t: Passes, n_passes: int | None = None) -> Passes:
     """Return the factor on the learning rate after this many passes over the samples.
 
     Parameters
@@ -35,7 +39,7 @@ def share_of_rate(decay, t, n_passes=None):
     return (1 + t) ** -0.5 if n_passes is None else np.maximum(0.0, 1 - t / n_passes)
 
 
-def share_of_part(decay, seen):
+def share_of_part(decay: str | float, seen: RowsSeen) -> float:
     """Return the factor on the rate in a part of a stream, whose number of passes is not known.
 
     Passes over all rows so far are counted, and each whole one lowers the rate: by `decay` as in a

@@ -29,18 +29,23 @@ class Lengths:
         Weights of the rows in each, and the weighted sum of their squared lengths.
     """
 
-    def __init__(self, bins=None, weight=None, squares=None):
+    def __init__(
+        self,
+        bins: np.ndarray | None = None,
+        weight: np.ndarray | None = None,
+        squares: np.ndarray | None = None,
+    ) -> None:
         self.bins = np.zeros(0, dtype=np.int64) if bins is None else bins
         self.weight = np.zeros(0) if weight is None else weight
         self.squares = np.zeros(0) if squares is None else squares
 
-    def _check_record(self):
+    def _check_record(self) -> None:
         if not len(self.bins) == len(self.weight) == len(self.squares):
             raise ValueError("the bins of Lengths have not one weight and one sum each")
         if (np.diff(self.bins) <= 0).any():
             raise ValueError("the bins of Lengths are not in order")
 
-    def with_squares(self, squares, weight):
+    def with_squares(self, squares: np.ndarray, weight: np.ndarray) -> "Lengths":
         """Return a histogram with these rows too, of squared lengths and weights (n_samples,)."""
         known = (squares > 0) & (weight > 0)
         squares, weight = squares[known], weight[known]
@@ -53,7 +58,7 @@ class Lengths:
         return Lengths(bins, *sums)
 
     @property
-    def median(self):
+    def median(self) -> float:
         """The weighted median length, but for 0.02 per cent; 1 without any."""
         if not len(self.bins):
             return 1.0
@@ -81,15 +86,22 @@ class ColumnsSeen:
         `squares` are sums of squared deviations from the mean.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.weight = 0.0
         self.mean = self.squares = self.lowest = self.highest = NO_COLUMNS
 
-    def _check_record(self):
+    def _check_record(self) -> None:
         if len({len(part) for part in (self.mean, self.squares, self.lowest, self.highest)}) > 1:
             raise ValueError("the moments of Columns are of different features")
 
-    def with_moments(self, total, mean, squares, lowest, highest):
+    def with_moments(
+        self,
+        total: float,
+        mean: np.ndarray,
+        squares: np.ndarray,
+        lowest: np.ndarray,
+        highest: np.ndarray,
+    ) -> "ColumnsSeen":
         """Return a record with more rows, whose moments these are; see `Rows.column_moments`."""
         found = ColumnsSeen()
         found.weight = self.weight + total
@@ -103,7 +115,7 @@ class ColumnsSeen:
         found.lowest, found.highest = lowest, highest
         return found
 
-    def coordinates(self):
+    def coordinates(self) -> Coordinates | None:
         """Return `Rows.coordinates` if columns are of very different sizes; else None."""
         if not self.weight:
             return None

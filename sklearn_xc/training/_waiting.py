@@ -7,7 +7,9 @@ mini-batch as it is, so that predictions know it; the next call takes this step 
 with the rows that it was on.
 """
 
+from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -15,7 +17,12 @@ from scipy import sparse
 from ..utils._csr import as_dense
 from ..utils._matrix import as_rows, normalise
 from ..utils._records import either, is_a, is_array, is_count, is_truth, made_record, record
+from ..utils._typing import Matrix
 
+# indptr, ids and grades, as the attributes of `Waiting`.
+Labels: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
+Samples: TypeAlias = tuple[Matrix, Labels, np.ndarray | None]  # X, labels and weights
+Tables: TypeAlias = Sequence[np.ndarray]  # weights and intercepts of a model
 CLASSES_AT_ONCE = 256
 # Until BEGINNING samples have come, each call trains on all of them from the start, and then each
 # by which their number has grown by the factor GROWTH: few say little about the sizes of columns
@@ -33,24 +40,24 @@ class Replaced:
     values : ndarray of float32 (n_rows, n_columns)
     """
 
-    def __init__(self, before, now):
+    def __init__(self, before: np.ndarray, now: np.ndarray) -> None:
         before, now = _as_table(before), _as_table(now)
         turned = _is_turned(now)
         places = _unlike(before.T, now.T)[::-1] if turned else _unlike(before, now)
         self.rows, self.columns = (place.astype(np.int64) for place in places)
         self.values = before[np.ix_(self.rows, self.columns)].astype(np.float32)
 
-    def _check_record(self):
+    def _check_record(self) -> None:
         if self.values.shape != (len(self.rows), len(self.columns)):
             raise ValueError("a Replaced has not one value for each row and column")
 
-    def put_back(self, now):
+    def put_back(self, now: np.ndarray) -> np.ndarray:
         """Return a copy of the table as it was."""
         before = np.array(now, dtype=np.float32)
         _as_table(before)[np.ix_(self.rows, self.columns)] = self.values
         return before
 
-    def fits(self, shape):
+    def fits(self, shape: tuple[int, ...]) -> bool:
         n_rows, n_columns = (*shape, 1)[:2]
         return all(
             not len(places) or 0 <= places.min() <= places.max() < size
@@ -58,7 +65,7 @@ class Replaced:
         )
 
 
-def _unlike(before, now):
+def _unlike(before: np.ndarray, now: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows and columns in which two tables differ, in the order of memory."""
     differs = np.zeros(before.shape[1], dtype=bool)
     rows = [np.zeros(0, dtype=np.int64)]
@@ -70,7 +77,7 @@ def _unlike(before, now):
     return np.concatenate(rows), np.flatnonzero(differs)
 
 
-def _as_table(array):
+def _as_table(array: np.ndarray) -> np.ndarray:
     return array.reshape(len(array), -1) if array.ndim == 1 else array
 
 
@@ -111,29 +118,37 @@ class Waiting:
     passes over all weights, are computed when a file, a pickle or other weights ask for them.
     """
 
-    def __init__(self, X, labels, weight, cold, before, now):
+    def __init__(
+        self,
+        X: Matrix,
+        labels: Labels,
+        weight: np.ndarray | None,
+        cold: bool,
+        before: Tables,
+        now: Tables,
+    ) -> None:
         self.X, self.weight, self.cold = X, weight, cold
         indptr, ids, self.grades = labels
         self.indptr, self.ids = indptr.astype(np.int64), ids.astype(np.int32)
         self._before, self._now = tuple(before), tuple(now)
 
     @cached_property
-    def replaced(self):
+    def replaced(self) -> tuple[Replaced, ...]:
         return tuple(map(Replaced, self._before, self._now)) if self._before else ()
 
     @cached_property
-    def digest(self):
+    def digest(self) -> int:
         return digest_of(self._now)
 
-    def as_saved(self):
+    def as_saved(self) -> "Waiting":
         """Return the record with what has changed in the place of the arrays themselves."""
         names = (*self._fields_of_record,)
         return made_record(type(self), {name: getattr(self, name) for name in names})
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return vars(self.as_saved())
 
-    def _check_record(self):
+    def _check_record(self) -> None:
         n, weight, indptr = self.X.shape[0], self.weight, self.indptr
         fits = len(indptr) == n + 1 and indptr[0] == 0 and indptr[-1] == len(self.ids)
         fits &= self.grades.size in (0, len(self.ids))
@@ -144,7 +159,7 @@ class Waiting:
         if not all(isinstance(part, Replaced) for part in self.replaced):
             raise ValueError("what samples that wait have replaced is of the wrong kind")
 
-    def check(self, tables, n_classes, n_features):
+    def check(self, tables: Tables, n_classes: int, n_features: int) -> None:
         """Raise ValueError if a loaded record does not fit the model with these tables."""
         known = not len(self.ids) or 0 <= self.ids.min() <= self.ids.max() < n_classes
         if not known or self.X.shape[1] != n_features:
@@ -157,17 +172,17 @@ class Waiting:
         ):
             raise ValueError("what samples that wait have replaced is not in the weights")
 
-    def is_of(self, tables):
+    def is_of(self, tables: Tables) -> bool:
         """Return whether the tables are those that the step on these samples has led to."""
         same = _are_arrays(tables, vars(self).get("_now", ()))
         return self.digest == digest_of(tables) if same is None else same
 
     @property
-    def has_replaced(self):
+    def has_replaced(self) -> bool:
         """Whether there is a step to take back."""
         return bool(vars(self).get("_before") or self.replaced)
 
-    def before(self, tables):
+    def before(self, tables: Tables) -> Tables:
         """Return the tables without the step on these samples."""
         if not self.has_replaced:
             return tables
@@ -175,17 +190,17 @@ class Waiting:
             return [np.asarray(table, dtype=np.float32) for table in self._before]
         return [part.put_back(t) for part, t in zip(self.replaced, tables, strict=True)]
 
-    def knows(self, X):
+    def knows(self, X: Matrix) -> bool:
         """Return whether more than half of these rows are there: they have begun to come again."""
         hashes = as_rows(X).hashes()
         return bool(np.isin(hashes, as_rows(self.X).hashes()).mean() > 0.5)
 
-    def placed(self, places, tables):
+    def placed(self, places: np.ndarray, tables: Tables) -> "Waiting":
         """Return the record when classes have moved to these places, and the step is taken back."""
         labels = self.indptr, np.asarray(places)[self.ids], self.grades
         return Waiting(self.X, labels, self.weight, self.cold, (), tables)
 
-    def followed_by(self, X, labels, weight):
+    def followed_by(self, X: Matrix, labels: Labels, weight: np.ndarray | None) -> Samples:
         """Return samples, labels and weights with those of a further part after them.
 
         Parameters
@@ -214,7 +229,7 @@ class Waiting:
         return X, (indptr, np.concatenate([self.ids, ids]), grades), both
 
 
-def _are_arrays(tables, known):
+def _are_arrays(tables: Tables, known: Tables) -> bool | None:
     """Return whether tables are the very arrays that are known; None where their numbers decide.
 
     One that can be written to may have been edited since.
@@ -232,7 +247,7 @@ def _are_arrays(tables, known):
     return True
 
 
-def digest_of(tables):
+def digest_of(tables: Tables) -> int:
     """Return 32 bits of the numbers of some tables, the same however they lie in memory.
 
     Each number is multiplied by a number of its row and one of its column, modulo 2**32, so that
@@ -256,7 +271,7 @@ def digest_of(tables):
     return digest
 
 
-def _odd_numbers(n, seed):
+def _odd_numbers(n: int, seed: int) -> np.ndarray:
     """Return n odd numbers of 32 bits, always the same ones."""
     numbers = np.arange(1, n + 1, dtype=np.uint32) * np.uint32(2654435761)
     numbers ^= np.uint32(seed * 40503 + 1)
@@ -266,7 +281,7 @@ def _odd_numbers(n, seed):
     return numbers | np.uint32(1)
 
 
-def _is_turned(table):
+def _is_turned(table: np.ndarray) -> bool:
     """Return whether the numbers of a column lie side by side."""
     return table.ndim == 2 and table.strides[0] < table.strides[1]
 
@@ -274,7 +289,12 @@ def _is_turned(table):
 # ------------------------------------------------------------------------ the first rows of all
 
 
-def with_beginning(beginning, tables, samples, first):
+def with_beginning(
+    beginning: Waiting | None,
+    tables: Callable[[], Tables],
+    samples: Samples,
+    first: bool,
+) -> tuple[Samples, bool, Samples | None]:
     """Return samples of a call after all those of the beginning, where it trains on all of them.
 
     Parameters
@@ -306,7 +326,9 @@ def with_beginning(beginning, tables, samples, first):
     return known if anew else samples, anew, known
 
 
-def ended_beginning(beginning, tables, X):
+def ended_beginning(
+    beginning: Waiting | None, tables: Callable[[], Tables], X: Matrix
+) -> Samples | None:
     """Return X, labels and weight of a beginning that ends as its rows have begun to come again; or
     None.
 
@@ -319,16 +341,16 @@ def ended_beginning(beginning, tables, X):
     return beginning.X, (beginning.indptr, beginning.ids, beginning.grades), beginning.weight
 
 
-def _is_over(waiting, X):
+def _is_over(waiting: Waiting, X: Matrix) -> bool:
     return waiting.X.shape[0] >= BEGINNING and waiting.knows(X)
 
 
-def _growths(n_samples):
+def _growths(n_samples: int) -> int:
     """Return how often the number of samples has grown by GROWTH, from BEGINNING on."""
     return int(np.log(max(n_samples, BEGINNING) / BEGINNING) / np.log(GROWTH))
 
 
-def beginning_of(tables, known, anew):
+def beginning_of(tables: Callable[[], Tables], known: Samples | None, anew: bool) -> Waiting | None:
     """Return the samples of a beginning, None if it is over; `anew` if all were just trained on."""
     if known is None:
         return None
