@@ -82,15 +82,15 @@ def is_automatic(model: BaseSoftmaxClassifier) -> bool:
 
 
 def bound_of(model: BaseSoftmaxClassifier, n_classes: int, part: bool = False) -> str:
-    """Return the bound, where it is "auto" by what the steps cost; those of a stream are on drawn
-    classes.
-
-    A stream of many classes goes on with the averages of squares that plain steps do not have.
+    """Return the bound, where it is "auto" by what the steps cost; in a stream of many classes on
+    drawn classes.
     """
     if model.bound != "auto":
         return model.bound
+    # Exact gradients have no noise of drawing, and cost hardly more there.
     if model.model == "softmax" and are_few(n_classes, model):
         return "exact"
+    # A stream of many classes goes on with the averages of squares that plain steps do not have.
     return "exact" if is_plain(model, "exact", n_classes, part) else "augment_reduce"
 
 
@@ -127,24 +127,17 @@ def passes_of(model: BaseSoftmaxClassifier, n_visited: int) -> int:
 
 
 def automatic_rate(entries_of_row: float) -> float:
-    """Return the published rate for rows of this many entries; the intercept is one more."""
+    """Return the published rate for samples of this many entries; the intercept is one more."""
+    # A step moves each weight by about the rate, and a score by the rate times the entries that its
+    # sample has.
     return PUBLISHED_RATE * (PUBLISHED_LENGTH + 1) / (entries_of_row + 1)
 
 
 def rate_of(
     model: BaseSoftmaxClassifier, bound: str, entries_of_row: float, part: bool
 ) -> tuple[float, bool]:
-    """Return the first rate, and whether it falls to zero by the end of the call.
-
-    Parameters
-    ----------
-    model : AugmentReduceClassifier
-    bound : str
-        From `bound_of`.
-    entries_of_row : float
-        In the units of the steps.
-    part : bool
-        Whether the call is one of partial_fit, which has no end.
+    """Return the first rate, and whether it falls to zero by the end of the call; a part has no
+    end.
     """
     if model.learning_rate != "auto":
         return model.learning_rate, False
@@ -152,6 +145,7 @@ def rate_of(
     if bound == "exact":
         falls_to_zero = model.max_iter == "auto" and not part
         return rate * (QUICKER if falls_to_zero else 1), falls_to_zero
+    # Logistic variables lag behind the weights; steps of drawn classes are shared by very many.
     lags = model.model == "logistic" or (
         bound == "augment_reduce"
         and model.model == "softmax"
@@ -173,36 +167,31 @@ def settings_of(
     part: float | None,
     **others: Any,
 ) -> PassSettings:
-    """Return settings of the passes.
+    """Return settings of the passes, with further ones in `others`.
 
-    Parameters
-    ----------
-    model : AugmentReduceClassifier
-        Whose parameters, and record of the rows seen, are read.
-    bound : str
-        From `bound_of`.
-    sizes : tuple of int, int and ndarray or None
-        How many samples there are, how many are trained on, and their weights.
-    part : float or None
-        None for a fit; for a part how much of a mini-batch its last one is.
-    **others : object
-        Further settings.
+    `sizes` are the numbers of samples, of samples trained on, and sample weights; `part` is None
+    for a fit, and for a part how much of a mini-batch its last one is.
     """
     n_samples, n_training, weight = sizes
     entries_of_row, is_part = model._state.moments.entries_of_row, part is not None
     rate, falls_to_zero = rate_of(model, bound, entries_of_row, is_part)
     n_rows = model._state.seen.n_rows if is_part else n_training  # that gradients are scaled to
+    # The global step scales a mini-batch to all N samples, by N / |B| (Algorithms 1 and 2).
     n_whole, tol = n_rows, model.tol
     if tol is None and model.early_stopping:
         tol = 0.0
     if model.learning_rate == "auto":
+        # Steps of the published rate depend on N through 1 + sqrt(s). Automatic ones must not
+        # depend on how much data is still to come.
         reference = max(REFERENCE, len(model.classes_))
         n_whole = reference if is_part else min(n_rows, reference)
         if is_part:  # of all calls
+            # Sample weights count relative to their mean: twice the weights make no longer steps.
             n_whole /= model._state.seen.weight_of_visits / model._state.seen.n_visits
         elif weight is not None:
             n_whole /= mean_weight(weight)
     if is_part:
+        # The step of leftover samples is as much of a step as they are of a mini-batch.
         n_whole *= part
     return PassSettings(
         model=model.model,
@@ -228,6 +217,7 @@ def require_memory_for(
     model: BaseSoftmaxClassifier, bound: str, n_samples: int, n_entries: int, keeps_averages: bool
 ) -> None:
     """Refuse a call whose weights and samples do not fit into memory."""
+    # Variables, order and weights of the samples, and a copy of the values of X.
     also = 32 * n_samples + 4 * n_entries
     if bound == "exact":  # the scores of a mini-batch
         also += 4 * min(batch_size_of(model), n_samples) * len(model.classes_)
@@ -256,7 +246,8 @@ def alpha_of(model: BaseSoftmaxClassifier, settings: PassSettings) -> float:
 
 
 def entries_of(model: BaseSoftmaxClassifier, coordinates: Coordinates) -> np.ndarray:
-    """Return samples of all parts that have each feature; once shifted, a column has no zeros."""
+    """Return samples of all parts that have each feature, for the shares of the penalty."""
+    # Once shifted to its mean, a column has no zeros.
     n_rows = model._state.seen.n_rows
     entries = model._state.moments.entries_of_feature(n_rows)
     return entries if coordinates.mean is None else np.where(coordinates.mean, n_rows, entries)

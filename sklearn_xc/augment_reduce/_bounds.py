@@ -1,10 +1,10 @@
 """Bounds of the log-likelihood that are sums over the other classes, and their local variables.
 
 All have the same methods, so that Algorithms 1 and 2 of Augment-and-Reduce read alike. `psi`
-(n_rows, n_sampled + 1) holds the utilities of each row's own class and of the classes drawn for it,
-`importance` (n_rows, n_sampled) their importance weights, `batch` the numbers of the rows'
-samples. Where `n_draws` is 2, the second draw is for the variables: a variable that has just seen a
-class and then scales the step of this class would correlate the two.
+(n_rows, n_sampled + 1) holds the utilities of each sample's own class and of the classes drawn for
+it, `importance` (n_rows, n_sampled) their importance weights, `batch` the numbers of the samples.
+Where `n_draws` is 2, the second draw is for the variables: a variable that has just seen a class
+and then scales the step of this class would correlate the two.
 """
 
 from typing import NamedTuple
@@ -107,6 +107,8 @@ class AugmentedSoftmax:
         """
         coefs, step = np.empty_like(psi[0]), (1.0 + t + self._before_first) ** -self._decay
         rows = psi[0], importance[0], batch, weight, self.log_eta
+        # The local step of Algorithm 1, eta <- (1 - a) eta + a (1 + (K - 1) / |S| sum of e^(psi_s -
+        # psi_y)), and the gradient of eq. 8, e^(psi_s - psi_y) / eta for each class drawn.
         if self._left_out is not None:
             kernel.leave_one_out_softmax(*rows, step, *self._left_out, coefs, self._n_threads)
         else:
@@ -172,10 +174,14 @@ class AugmentedNoise:
     ) -> np.ndarray:
         """Return the same after the local step of Algorithm 2; a one-sample estimate."""
         coefs, of_noise = np.empty_like(psi[0]), (self._model, self._n_threads)
+        # As printed, t counts mini-batches; a sample would then have a step of nearly zero when it
+        # is next seen. The authors' program counts passes, as here.
         rate, decay = self._step
         step = rate * (1.0 + t) ** -decay
         if t == 1 and self._first == 0:
             noise_kernel.start_noise(psi[-1], importance[-1], batch, self.mu, self.gamma, *of_noise)
+        # Local step: one noise eps = mu + beta u a sample estimates the gradient of eq. 9 in mu and
+        # gamma. The global step draws another one, so that the two are independent.
         u = self._draw(batch, seeds, False)
         noise_kernel.local_noise(
             psi[-1], importance[-1], batch, u, self.mu, self.gamma, step, *of_noise
@@ -189,6 +195,7 @@ class AugmentedNoise:
     def value(self, psi: np.ndarray, batch: np.ndarray) -> np.ndarray:
         """Return the bound of each row, with psi of all classes."""
         out = np.empty(len(psi))
+        # Eq. 7: the expectation over q is a sum over nodes, free of noise.
         noise_kernel.bound_noise(
             psi,
             _all_count(psi),
@@ -211,21 +218,17 @@ class AugmentedNoise:
 def bound_for(
     settings: PassSettings, y: np.ndarray, b: np.ndarray, sampler: ClassSampler
 ) -> OneVsEach | AugmentedSoftmax | AugmentedNoise:
-    """Return the object for the settings of a call.
-
-    Parameters
-    ----------
-    settings : Settings of `_train`
-    y : ndarray of int32 (n_samples,)
-    b : ndarray of float32 (n_classes,)
-        Intercepts at the start.
-    sampler : ClassSampler
+    """Return the bound of the settings of a call, with variables for samples of the classes `y`;
+    `b` are intercepts at the start.
     """
     n_threads = settings.n_threads
     if settings.bound == "one_vs_each":
         return OneVsEach(n_threads)
+    # A fit from the start begins at the optimum for equal utilities. Where weights are warm, or a
+    # part is one of many, the first draw of a sample says more than that start.
     first = 1 if settings.n_steps == 0 and settings.shuffled else 0
     if settings.model == "softmax":
+        # The best eta for weights of zero: 1 + the sum over the other classes of e^(b_k - b_y).
         log_eta = logsumexp(b.astype(np.float64)) - b[y]
         decay = SOFTMAX_DECAY[settings.local_steps]
         return AugmentedSoftmax(log_eta, sampler.left_out(), n_threads, decay, first)
@@ -238,6 +241,7 @@ def at_equal_utilities(model: str, n_classes: int) -> tuple[np.ndarray, np.ndarr
     """Return the mean and gamma of the noise of the class chosen among equal ones, arrays of size
     1.
     """
+    # One class drawn stands for all others by its importance.
     psi, others = np.zeros((1, 2), np.float32), np.full((1, 1), n_classes - 1, np.float32)
     mu, gamma = np.empty((2, 1))
     only = np.zeros(1, dtype=np.int32)

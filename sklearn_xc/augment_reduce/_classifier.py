@@ -347,6 +347,8 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
             if self.learning_rate == "auto":
                 rows = rows.shortened(weight)
             state = AugmentReduceState.empty(rows.shape[1], averages)
+            # From here on the state is that of this call: `train` reads the sizes of columns from
+            # it.
             self._state, self._waiting = _with_rows(state, rows, rows, weight), None
             result = train(self, rows, codes, weight, weights, max_iter, progress, n_texts=texts.n)
             self._keep(result)
@@ -367,9 +369,11 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         before = None if cold else vars(self).get("_state")  # not of models of other origin
         if self.learning_rate == "auto":
             X = as_rows(X).shortened(sample_weight, before and before.moments.length).matrix()
+        # Leftover samples were counted by the call that brought them.
         n_hashed = len(codes) if cold else n_new
         hashed, rows = as_rows(X[len(codes) - n_hashed :]), as_rows(X)
         columns = self._keep_columns(rows.features, rows.shape[1], cold, rows.dense)
+        # Hashes are of samples in all columns, or those of a call with other columns would differ.
         X = X if columns is None else rows.as_sparse().narrowed(columns).matrix()
         before = self._state if before else AugmentReduceState.empty(X.shape[1])
         of_new = as_rows(X[len(codes) - n_hashed :]), None
@@ -377,6 +381,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
             of_new = of_new[0], sample_weight[len(codes) - n_hashed :]
         self._state, self._waiting = _with_rows(before, hashed, *of_new), None
         size, n_visits = batch_size_of(self, part=True), self._state.seen.n_visits
+        # Samples sorted by class would make steps on one class at a time.
         rng = stream(0, "order of a part", n_visits) if sorted_by_class(codes) else None
         whole, rest = in_parts(len(codes), size, rng)
         progress = self._progress_of_part()
@@ -384,6 +389,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         if len(whole):
             self._keep(self._part(samples, whole, cold, 1.0, progress))
             progress, cold = SILENT, False
+        # Of before the step on the leftover samples, which the next call takes back.
         tables = () if cold else self._tables()
         if len(rest):
             result = self._part(samples, rest, cold, len(rest) / size, progress)
@@ -419,13 +425,8 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
     def _keep(self, result: Result, lasting: bool = True, told: bool = False) -> None:
         """Predict with what passes have led to.
 
-        Parameters
-        ----------
-        result : Result
-        lasting : bool, default=True
-            Whether the next call goes on from these steps, and does not take them back.
-        told : bool, default=False
-            Whether `loss_curve_` tells of other steps of this call already.
+        If `lasting`, the next call goes on from these steps and does not take them back; if `told`,
+        `loss_curve_` reports other steps of this call already.
         """
         self._set_dense_model(result.W, result.b)
         if lasting:
@@ -449,7 +450,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
             return super()._log_probabilities(scores)
         log_p = np.empty(scores.shape)
         log_probabilities(scores, self.model, self._threads(), out=log_p)
-        # by quadrature and interpolation they sum to 1 within 1e-9
+        # By quadrature and interpolation probabilities sum to 1 within 1e-9.
         log_p -= np.log(np.exp(log_p).sum(axis=1, keepdims=True))
         return log_p
 
@@ -457,6 +458,6 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
 def _with_rows(
     state: AugmentReduceState, hashed: Rows, rows: Rows, sample_weight: np.ndarray | None
 ) -> AugmentReduceState:
-    """Return the state with rows, which are hashed as they are in all columns."""
+    """Return the state with samples of a call, hashed by all their columns."""
     weight = np.ones(rows.shape[0]) if sample_weight is None else sample_weight.astype(float)
     return state.with_rows(hashed.hashes(), rows.feature_sums(weight), weight)

@@ -45,13 +45,8 @@ class FeatureMoments:
             raise ValueError("the sums of FeatureMoments are of different features")
 
     def with_sums(self, sums: tuple[np.ndarray, ...], weight: np.ndarray) -> "FeatureMoments":
-        """Return a record with the rows of another call; this one stays as it is.
-
-        Parameters
-        ----------
-        sums : tuple of ndarray (n_features,)
-            Of the rows, see `Rows.feature_sums`.
-        weight : ndarray of float (n_samples,)
+        """Return a record with the samples of another call, by `Rows.feature_sums` and their
+        weights.
         """
         new = FeatureMoments(len(self.first))
         new.n_rows = self.n_rows + np.count_nonzero(weight)
@@ -70,25 +65,23 @@ class FeatureMoments:
         return new
 
     def coordinates(self, dense: bool) -> Coordinates:
-        """Return coordinates in which columns have size 1 about and `dense` ones no common part.
-
-        A dense column without zeros is shifted to its mean. The size of such a column is its
-        deviation, that of another the root mean square of its entries: with zeros left where they
-        are, dense and sparse rows are treated alike. All columns are divided by their mean size,
-        for their differences may say which of them matter (as with words, or with the columns of a
-        singular value decomposition). Where they are so large that they cannot, each is divided by
-        its own.
-        """
+        """Return coordinates in which columns have size 1 about and `dense` ones no common part."""
         total = max(self.weight_of_rows, np.finfo(float).tiny)
+        # The root mean square of a column's entries: with zeros left where they are, dense and
+        # sparse samples are treated alike.
         size = np.sqrt(self.second / np.where(self.weight > 0, self.weight, 1))
         mean, varies = np.zeros(len(size)), (self.weight > 0) & ~(dense & self._constant())
         if dense:
+            # A dense column without zeros is shifted to its mean, and its size is its deviation.
             common = ~varies | (self.n_entries == self.n_rows)
             mean[common] = self.first[common] / total
             size = np.where(common & varies, self._deviation(), size)
         size[size == 0] = 1
         if not varies.any():
             return Coordinates(mean if mean.any() else None, np.ones(len(size)))
+        # All columns are divided by their mean size, for their differences may say which of them
+        # matter, as with words, or with the columns of a singular value decomposition. Where they
+        # are so large that they cannot, each is divided by its own.
         if size[varies].max() > UNEVEN * np.median(size[varies]):
             scale = np.where(varies, size, 1)
         else:

@@ -35,6 +35,8 @@ class Noise(NamedTuple):
 
 
 def _largest_normal(n: int) -> float:
+    # The quantile at n / (n + 1), the mean of the largest of n uniform variables; it is about
+    # sqrt(2 log n).
     return float(ndtri(1 - 1 / (n + 1)))
 
 
@@ -79,22 +81,12 @@ def slope_of_noise(model: str, n_classes: int) -> float:
 def log_probabilities(
     scores: np.ndarray, model: str, n_threads: int, out: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return log-probabilities of all classes, by quadrature (A&R, eq. 5).
+    """Fill `out`, by default a new float32 array, with the log-probabilities of all classes, by
+    quadrature (A&R, eq. 5); it may be `scores` itself, finite mean utilities.
 
-    Parameters
-    ----------
-    scores : C-contiguous ndarray of float32 (n_rows, n_classes), finite
-        Mean utilities.
-    model : {"probit", "logistic"}
-    out : ndarray of float32 or float64 (n_rows, n_classes), default=None
-        Where they go; `scores` itself may be given. None: a new float32 array.
-
-    Returns
-    -------
-    out : ndarray
-        Normalised. Probabilities are within 1e-9 of the integral, log-probabilities of -2500 and
-        more (probit) or -100 and more (logistic) within 1e-6 of themselves, but for the rounding to
-        float32; below, they are of the right size and order, and at least -3.4e38.
+    Probabilities are normalised and within 1e-9 of the integral, log-probabilities of -2500 and
+    more (probit) or -100 and more (logistic) within 1e-6 of themselves, but for the rounding to
+    float32; below, they are of the right size and order, and at least -3.4e38.
     """
     if out is None:
         out = np.empty(scores.shape, dtype=np.float32)
@@ -106,18 +98,7 @@ def log_probabilities(
 def log_probability_of(
     scores: np.ndarray, codes: np.ndarray, model: str, n_threads: int
 ) -> np.ndarray:
-    """Return the log-probability of one class a row.
-
-    Parameters
-    ----------
-    scores, model, n_threads : as in `log_probabilities`
-    codes : ndarray of int32 (n_rows,)
-        The classes.
-
-    Returns
-    -------
-    log_p : ndarray of float64 (n_rows,)
-    """
+    """Return the log-probability of one class a sample, float64."""
     out = np.empty(len(scores))
     for block in _blocks(scores):
         kernel.log_probability_of(scores[block], codes[block], out[block], MODELS[model], n_threads)
@@ -129,20 +110,11 @@ def _blocks(scores: np.ndarray) -> list[slice]:
 
 
 def expectation(model: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return nodes and weights that turn an expectation over standard noise into a sum.
-
-    The trapezoidal rule: in u for the Gaussian, in s with u = 4 sinh(s) for the logistic
-    distribution, whose tails are long. For log Phi(mu + beta u) the error is below 1e-6 while beta
-    is below 2; a wider posterior makes the bound loose by far more than that.
-
-    Parameters
-    ----------
-    model : {"probit", "logistic"}
-
-    Returns
-    -------
-    nodes, weights : ndarrays of float64 (n_nodes,)
-        The weights sum to 1.
+    """Return nodes and weights, which sum to 1, that turn an expectation over standard noise into a
+    sum.
     """
+    # The trapezoidal rule: in u for the Gaussian, in s with u = 4 sinh(s) for the logistic
+    # distribution, whose tails are long. For log Phi(mu + beta u) the error is below 1e-6 while
+    # beta is below 2; a wider posterior makes the bound loose by far more than that.
     nodes, weights = NOISES[model].expectation()
     return nodes, weights / weights.sum()

@@ -37,6 +37,7 @@ class Samples(NamedTuple):
     def _watched(
         self, among: np.ndarray, n_classes: int, seed: int, held_out: bool = False
     ) -> "Watched":
+        # Scores of all classes for each: fewer samples where classes are many.
         size = max(FEWEST_WATCHED, min(MOST_WATCHED, WATCHED // n_classes))
         places = np.sort(stream(seed, "watched").permutation(among)[:size]).astype(np.int32)
         weight = None if self.weight is None else self.weight[places]

@@ -31,16 +31,8 @@ def start_of(
     seed: int,
     made: bool = True,
 ) -> tuple[Any, np.ndarray]:
-    """Return weights and intercepts of a cold start.
-
-    Parameters
-    ----------
-    model : AugmentReduceClassifier
-        Whose parameters, classes and number of features are read.
-    codes : ndarray of int32 (n_samples,)
-    sample_weight : ndarray of float32 (n_samples,), or None
-    made : bool, default=True
-        Whether weights of zero are made; None in their place otherwise.
+    """Return weights and intercepts of a cold start; the weights are None where they are zeros that
+    are not to be `made`.
     """
     n_classes = len(model.classes_)
     if made:
@@ -49,6 +41,7 @@ def start_of(
         W, b = None, np.zeros(n_classes, dtype=np.float32)
     if model.init_scale == "auto":
         frequencies = np.bincount(codes, weights=sample_weight, minlength=n_classes)
+        # Steps of a small rate would take thousands to find them.
         b[:] = utilities_of_frequencies(frequencies, model.model)
     return W, b
 
@@ -68,15 +61,14 @@ def initial_weights(n_classes: int, n_features: int, scale: float | str, seed: i
 
 
 def utilities_of_frequencies(counts: np.ndarray, model: str) -> np.ndarray:
-    """Return intercepts under which classes are chosen about as often as in the samples.
-
-    With features that are zero, those of the softmax are the logarithms of the frequencies; the
-    tail of the logistic distribution is that of Gumbel's, and the Gaussian's near the largest of
-    many draws falls off faster by about the size of that draw. A class has half a sample more.
-    """
+    """Return intercepts under which classes are chosen about as often as in the samples."""
+    # With features that are zero, those of the softmax are the logarithms of the frequencies. A
+    # class has half a sample more, so that none is impossible.
     logarithms = np.log((counts + 0.5) / (counts.sum() + 0.5 * len(counts)))
     logarithms -= logarithms.mean()
-    logarithms /= slope_of_noise(model, len(counts) - 1)  # of one draw less
+    # The tail of the logistic distribution is that of Gumbel's; the Gaussian's near the largest of
+    # many draws falls off faster by about the size of that draw, of one draw less here.
+    logarithms /= slope_of_noise(model, len(counts) - 1)
     return logarithms.astype(np.float32)
 
 

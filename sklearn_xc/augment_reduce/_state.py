@@ -51,6 +51,7 @@ class AugmentReduceState:
             return self
         grown = []
         for of_classes in self.averages:
+            # A class that joins has seen no gradient.
             new = np.zeros((n_classes, *of_classes.shape[1:]), dtype=np.float32)
             new[places] = of_classes
             grown.append(new)

@@ -62,6 +62,8 @@ class Result(NamedTuple):
 
 def step_size(t: np.ndarray, learning_rate: float) -> np.ndarray:
     """Return rho of iterations t = 1, 2, ... without its adaptive part (section 4)."""
+    # Kucukelbir et al. (2017) without 1 / (1 + sqrt(s)): rho_0 t^(-1/2 + 1e-16), and 0.9 times as
+    # much after every 2000 steps.
     return learning_rate * DECAY ** (t // DECAY_STEPS) * t**-0.5
 
 
@@ -80,6 +82,7 @@ class _Watch:
         if self.tol is None or len(self.curve) <= self.patience:
             return False
         before, last = max(self.curve[: -self.patience]), max(self.curve[-self.patience :])
+        # Relative to the bound itself, which is negative.
         return last - before <= self.tol * abs(before)
 
 
@@ -125,6 +128,7 @@ class SampledSteps:
         counts = np.bincount(samples.y[training], minlength=n_classes)
         self._sampler = ClassSampler(settings.sampling, counts, settings.n_sampled, n_threads)
         self._local = bound_for(settings, samples.y, b, self._sampler)
+        # Without a penalty no gradient of it is computed.
         self._share = UNSCALED
         if np.any(settings.alpha):
             self._share = shares_of_ridge(rows, settings.alpha, training, settings.entries)
@@ -171,6 +175,8 @@ class SampledSteps:
         batches = _batches(order, self.settings.batch_size)
         rates = step_size(self.n_steps + 1 + np.arange(len(batches)), self.settings.learning_rate)
         changed = kernel.AdaptiveWeights(W, b, self._averages, self._stamps)
+        # While a mini-batch steps its classes, the next one is scored: a class that both see is
+        # then scored while its weights are in the caches.
         coming = self._drawn(batches[0], self.n_steps + 1)
         scores_by_class(coming.scored, W, b, coming.psi, n_threads)
         for i, (batch, rate) in enumerate(zip(batches, rates, strict=True)):
@@ -187,6 +193,7 @@ class SampledSteps:
                     number,
                     Seeds(*self._seeds, step=self.n_steps),
                 )
+                # N / |B| of the global step.
                 gain = self._n_whole / len(batch)
                 kernel.ascend(
                     now.stepped,
@@ -204,6 +211,8 @@ class SampledSteps:
     def bound(self, watched: Watched) -> float:
         """Return the mean bound of the watched samples; of those held out, their log-likelihood."""
         classes = _all_classes(watched.y, len(self.b))
+        # With all classes and importance 1 the bound is that of eq. 7 or 8, without noise of
+        # drawing.
         psi = np.empty(classes.shape, dtype=np.float32)
         rows, n_threads = self.samples.rows, self.settings.n_threads
         scores(*rows[:4], watched.places, classes, self.W, UNSCALED, self.b, psi, n_threads)
@@ -292,28 +301,11 @@ def train(
     part: float | None = None,
     n_texts: int = 0,
 ) -> Result:
-    """Make passes over the samples of a call.
+    """Make passes over the samples of a call, and return the weights for X as it was given.
 
-    Parameters
-    ----------
-    model : AugmentReduceClassifier
-        Whose parameters, and record of the rows seen, are read.
-    rows : Rows
-    codes : ndarray of int32 (n_samples,)
-    sample_weight : ndarray of float32 (n_samples,), or None
-    weights : tuple of ndarray of float32 (n_classes, n_features) and (n_classes,), or None
-        To go on from, changed; None for a cold start.
-    max_iter : int
-    progress : Progress
-    part : float, default=None
-        None for a fit; for a part how much of a mini-batch its last one is.
-    n_texts : int, default=0
-        How many of the last rows are texts of labels.
-
-    Returns
-    -------
-    result : Result
-        With weights for X as it was given.
+    Steps go on from `weights`, which are changed; None is a cold start. `part` is None for a fit,
+    and for a part how much of a mini-batch its last one is; the last `n_texts` samples are texts of
+    labels.
     """
     n_classes, n_features, is_part = len(model.classes_), rows.shape[1], part is not None
     bound = bound_of(model, n_classes, is_part)
@@ -355,7 +347,9 @@ def train(
     if not starts_at_zero:
         to_inside(W, b, coordinates)
     averages, squares = model._state.averages, coordinates.scale**2
-    if averages is not None and not plain:  # of gradients by the weights as they are
+    if averages is not None and not plain:
+        # Averages are of squared gradients by the original weights. By weights for x / c gradients
+        # are c times smaller.
         averages = averages[0] / squares.astype(np.float32), averages[1]
     steps = _steps_of(samples, W, b, averages, settings)
     result = run(steps, samples.few(n_classes, seed), settings, progress, coordinates)
@@ -383,26 +377,16 @@ def run(
     progress: Progress,
     coordinates: Coordinates,
 ) -> Result:
-    """Make all passes of a call.
+    """Make all passes of a call, and follow some samples that are trained on and some that are held
+    out.
 
-    Parameters
-    ----------
-    steps : AllClassesSteps, PlainSteps or SampledSteps
-    watched : tuple of Watched and Watched or None
-        Some samples that are trained on, and some that are held out.
-    settings : Settings
-    progress : Progress
-    coordinates : Coordinates
-        Of the weights; callbacks see those outside.
-
-    Returns
-    -------
-    result : Result
+    Callbacks see weights in the original coordinates.
     """
     watch, losses = _Watch(settings.tol, settings.n_iter_no_change), []
     trained, held_out = watched
     # Another order in every call: mini-batches that come again and again are learnt by heart.
     rng = stream(settings.seed, "passes", settings.n_steps)
+    # Start and end are compared by the log-likelihood of the model, which no variable loosens.
     likelihood = (held_out or trained)._replace(held_out=True)
     start = steps.bound(likelihood) if settings.max_iter > 1 else -np.inf
     met_tol = False

@@ -85,7 +85,7 @@ class SoftmaxData(NamedTuple):
         return n_features if self.rows.dense else len(self.rows.data) / max(n_samples, 1)
 
     def keys(self, classes: np.ndarray) -> np.ndarray:
-        """Return a hash of each row with its label, uint64 (n_samples,); see `_stream.keys_of`."""
+        """Return a hash of each sample with its label, uint64; see `_stream.keys_of`."""
         return keys_of(self.rows.hashes(), self.y, classes)
 
     # ------------------------------------------------------------------------- coordinates
@@ -119,17 +119,10 @@ class SoftmaxData(NamedTuple):
     def stream(
         self, model: BaseSoftmaxClassifier, settings: SolverSettings, before: Stream | None
     ) -> Stream:
-        """Return the record with these samples after those of the calls before.
-
-        In coordinates that suit all; where one call brings all rows they are those of a fit.
-
-        Parameters
-        ----------
-        model : ImplicitSoftmaxRegressor
-        settings : Settings
-        before : Stream, or None
+        """Return the record with these samples after those of the calls before, in coordinates that
+        suit all; where one call brings all samples they are those of a fit.
         """
-        # a penalty of one strength for all does not allow each column a scale in every solver
+        # A penalty of one strength for all does not allow each column a scale in every solver.
         columns = settings.solver == "exact" or model.alpha == "auto"
         of_fit = {"typical": self.length()}
         if before is None:
@@ -139,6 +132,7 @@ class SoftmaxData(NamedTuple):
             entries = self.rows.entry_counts(weight)
         stream = before.with_samples(self.rows.hashes(), weight, entries)
         new = stream.seen.new_since(before.seen)
+        # As many different samples in all calls as in this one: it is a fit on the same data.
         anew = stream.seen.n_rows <= len(self.visited())
         stream = stream.replaced(sizes=self.added_to(before.sizes, new))
         if anew:
@@ -150,20 +144,16 @@ class SoftmaxData(NamedTuple):
         )
 
     def added_to(self, sizes: Sizes, new: float) -> Sizes:
-        """Return the `Sizes` of the rows of all calls, with these.
-
-        Parameters
-        ----------
-        sizes : Sizes
-        new : float
-            The share of these rows that has not come before, and counts: coordinates must not
-            follow the order of rows that come again.
+        """Return the `Sizes` of the samples of all calls, with these, of which the share `new`
+        counts.
         """
+        # Coordinates must not follow the order of samples that come again.
         rows, weight = self.rows, np.ones(self.rows.shape[0])
         if not new > 0 or not len(weight):
             return sizes
         if self.weight.size:
-            if rows.dense:  # whose weights say how often they are met, not what they are
+            # A dense sample's weight says how often it is met, not what it is.
+            if rows.dense:
                 rows = rows.take(self.weight > 0)
                 weight = np.ones(rows.shape[0])
             else:
@@ -177,6 +167,7 @@ class SoftmaxData(NamedTuple):
             n_nonzero=sizes.n_nonzero + float(np.count_nonzero(rows.data) * weight[0]),
             n_entries=sizes.n_entries + float(rows.data.size * weight[0]),
         )
+        # A far sample could move the mean to itself, and would then seem near.
         near = rows.matrix()[squares <= (FAR * sizes.lengths.median) ** 2]
         if len(near):
             mean = near.mean(axis=0, dtype=np.float64)
@@ -190,18 +181,8 @@ class SoftmaxData(NamedTuple):
     # ----------------------------------------------------------------------- the objective
 
     def objective(self, W: np.ndarray, b: np.ndarray, alpha: float | np.ndarray) -> float:
-        """Return the mean log-loss of the softmax plus the ridge of a sample.
-
-        Parameters
-        ----------
-        W, b : ndarray of float32 (n_classes, n_features) and (n_classes,)
-        alpha : float, or ndarray (n_features,)
-
-        Returns
-        -------
-        objective : float
-            (sum of weighted log-losses + alpha / 2 ||W||^2) / sum of weights. Not finite where the
-            weights are not.
+        """Return (sum of weighted log-losses + alpha / 2 ||W||^2) / sum of weights, not finite
+        where the weights W (n_classes, n_features) and b are not.
         """
         n_samples, n_classes = self.rows.shape[0], len(b)
         top = np.full(n_samples, -np.inf)
@@ -210,6 +191,9 @@ class SoftmaxData(NamedTuple):
         size = max(1, SCORES_AT_ONCE // CLASSES_AT_ONCE)
         X, y = self.rows.matrix(), self.y
         with np.errstate(all="ignore"):
+            # The log of the normaliser block by block of classes: total is the sum of e^(score -
+            # top) so far, rescaled whenever a block has a higher score. No array of all scores is
+            # made.
             for first in range(0, n_classes, CLASSES_AT_ONCE):
                 w = np.ascontiguousarray(W[first : first + CLASSES_AT_ONCE].T)
                 bias = b[first : first + CLASSES_AT_ONCE]
@@ -227,15 +211,17 @@ class SoftmaxData(NamedTuple):
                     sums = np.exp(scores, out=scores).sum(axis=1, dtype=np.float64)
                     total[part] = total[part] * np.exp(top[part] - higher) + sums
                     top[part] = higher
+            # -log p(y | x) = log of the normaliser - score of the own class.
             losses = top + np.log(total) - own
             weight = self.weight if self.weight.size else np.ones(n_samples)
             weight = weight.astype(np.float64)
+            # An infinite loss times a weight of zero would be no number.
             used = weight > 0
             loss = losses[used] @ weight[used] + square / 2
         return float(loss / weight.sum())
 
     def few(self, alpha: float | np.ndarray, seed: int) -> tuple["SoftmaxData", float | np.ndarray]:
-        """Return so few samples that their objective costs little, and the ridge's share."""
+        """Return so few samples that their objective costs little, and their share of the ridge."""
         chosen = np.sort(stream(seed, "objective").permutation(self.visited())[:FEW])
         few = self.take(chosen)
         return few, alpha * (few.total_weight() / self.total_weight())
@@ -243,28 +229,14 @@ class SoftmaxData(NamedTuple):
     def part_for_rates(
         self, alpha: float | np.ndarray, seed: int
     ) -> tuple["SoftmaxData", float | np.ndarray, Callable[..., float]]:
-        """Return samples on which rates are tried, and how they are judged (section 4.1).
-
-        Parameters
-        ----------
-        alpha : float, or ndarray (n_features,)
-            For all samples; on a part of them the same part of it is used.
-        seed : int
-            Chooses the samples.
-
-        Returns
-        -------
-        part : SoftmaxData
-        alpha : float, or ndarray (n_features,)
-            For these.
-        loss : callable
-            ``loss(W, b)`` is the log-loss of validation samples, at most as many as are trained on,
-            or, where there are hardly any, the training objective.
+        """Return samples on which rates are tried, their share of the ridge, and the loss of
+        weights by which rates are judged (section 4.1).
         """
         counted = self.visited()
         n_rows = rows_of_part(len(counted), len(np.unique(self.y[counted])))
         order = stream(seed, "rates").permutation(counted)
         others = order[n_rows:]
+        # Texts of labels are no samples to be judged by.
         others = np.sort(others[others < len(self.y) - self.n_texts][:n_rows])
         chosen = np.sort(order[:n_rows])
         part = self.take(chosen)
@@ -272,17 +244,19 @@ class SoftmaxData(NamedTuple):
         if self.weight.size:
             share = part.weight.sum() / self.weight.sum()
         share = float(share)
+        # The log-loss of validation samples, at most as many as are trained on; where there are
+        # hardly any, the training objective, as in the paper.
         if len(others) >= FEWEST_VALIDATION:
             return part, share * alpha, partial(self.take(others).objective, alpha=0.0)
         return part, share * alpha, partial(part.objective, alpha=share * alpha)
 
 
 def rows_of_part(n_rows: int, n_classes: int) -> int:
-    """Return how many rows rates are tried on: a tenth, more where that is few, or few for each
-    class.
-
-    On fewer the best rate is one for steps that see each class hardly ever.
+    """Return the number of samples on which rates are tried: a tenth, more where that is few, or
+    few for each class.
     """
+    # On fewer the best rate is one for steps that see each class hardly ever. A third leaves as
+    # many samples to judge by.
     of_classes = min(FEWEST_A_CLASS * n_classes, n_rows // 3)
     return min(n_rows, max(share_of_part(n_rows), of_classes))
 

@@ -51,7 +51,10 @@ class ImplicitBatches(Solver):
         order = self.order(0)  # any: it does not change from pass to pass
         cuts = range(settings.batch_size, len(order), settings.batch_size)
         self.batches = np.split(order, cuts)
+        # Distinct labels: F.3 of the paper takes those of a mini-batch to be distinct, which they
+        # need not be (see Errata of the method's page).
         self.labels = [np.unique(data.y[batch]) for batch in self.batches]
+        # alpha beta_k / J of the module's docstring.
         self.ridge = settings.alpha * self.share / len(self.batches) / self.chance_of_touch()
 
     def begin(self, start: Weights | None = None) -> Self:
@@ -72,6 +75,7 @@ class ImplicitBatches(Solver):
             drawn = self.n_drawn(labels)
             of_others = drawn / (n_classes - len(labels)) if drawn else 0.0
             chance += of_others
+            # Labels of the mini-batch are touched for sure, all other classes with the same chance.
             chance[labels] += 1 - of_others
         return chance / len(self.batches)
 
@@ -95,10 +99,16 @@ class ImplicitBatches(Solver):
         shrinkage = 1 + rate * self.ridge[classes]
         features, X = block_of_rows(self.data.rows, batch)
         place = np.ix_(classes, features)
+        # The proximal step first shrinks w_k by 1 / c_k: w_k_old / c_k in the module's docstring. A
+        # factor of the class does it at the cost of one number.
         self.scale[classes] /= shrinkage
+        # Only the features of the mini-batch are read and written.
         W = self.W[place].astype(np.float64)
         scores = X @ (W * self.scale[classes, None]).T + self.b[classes]
+        # A sample's weight multiplies its term, and hence its rate.
         rates = rate * self.data.weight[batch] if self.data.weight.size else rate
+        # Labels count once, classes drawn (K - number of labels) / m times: the sum over all other
+        # classes is estimated without bias.
         log_factor = np.zeros(len(classes))
         if len(drawn):
             log_factor[len(labels) :] = np.log((len(self.b) - len(labels)) / len(drawn))
@@ -114,6 +124,7 @@ class ImplicitBatches(Solver):
         )
         self.u[batch] = u
         steps = np.asarray((X.T @ lengths).T)
+        # False for NaN as well.
         if not (np.abs(steps) < 1e30).all():
             raise DivergenceError("an implicit step left the range of float32")
         W += steps / self.scale[classes, None]
@@ -131,10 +142,12 @@ def draw_others(
 ) -> np.ndarray:
     """Draw distinct classes that are not in the sorted `labels`, uniformly."""
     drawn = rng.choice(n_classes - len(labels), n_drawn, replace=False, shuffle=False)
+    # The i-th of the classes that are no label is i plus the number of labels below it.
     return drawn + np.searchsorted(labels - np.arange(len(labels)), drawn, side="right")
 
 
 def dense(matrix: Matrix) -> np.ndarray:
+    """Return a matrix as an array."""
     return matrix.toarray() if sparse.issparse(matrix) else matrix
 
 
@@ -145,6 +158,7 @@ def block_of_rows(rows: Rows, batch: np.ndarray) -> tuple[np.ndarray, Matrix]:
         return np.arange(rows.shape[1]), X
     lengths = rows.indptr[batch + 1] - rows.indptr[batch]
     entries = np.concatenate([np.arange(*rows.indptr[i : i + 2]) for i in batch])
+    # The distinct features of the mini-batch, and the place of each entry among them.
     features, columns = np.unique(rows.indices[entries], return_inverse=True)
     indptr = np.concatenate([[0], np.cumsum(lengths)])
     values = rows.data[entries].astype(np.float64)
@@ -162,41 +176,23 @@ def implicit_step(
     intercept: float,
     tolerance: float = TOLERANCE,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Solve an implicit step in the span of its rows.
+    """Solve an implicit step on n samples and c classes in the span of the samples, and return the
+    coefficients of x_i in the step of w_k (n, c), the steps of the intercepts (c,) and the new
+    auxiliary variables (n,).
 
-    Parameters
-    ----------
-    scores : ndarray (n, c)
-        Of the shrunk weights.
-    own : ndarray of int (n,)
-        Place of each row's class among the c classes.
-    u, rates : ndarray (n,)
-        Old auxiliary variables; rates times the weights of the samples.
-    log_factor : ndarray (c,)
-        Logarithm of the importance weight of each one.
-    gram : ndarray (n, n)
-        Inner products of the rows.
-    shrinkage : ndarray (c,)
-        c_k of the module's docstring.
-    intercept : float
-        The constant feature of the intercepts; 0 without.
-    tolerance : float
-        Largest gradient, relative to the length of the step.
-
-    Returns
-    -------
-    lengths : ndarray (n, c)
-        w_k grows by the sum of lengths[i, k] x_i.
-    shifts : ndarray (c,)
-        Growth of the intercepts.
-    u : ndarray (n,)
-        The new auxiliary variables.
+    `scores` (n, c) are of shrunk weights, `own` the place of each sample's class among the classes.
+    `u` and `rates` (n,) are old auxiliary variables, and rates times sample weights; `log_factor`
+    (c,) are logarithms of importance weights, `gram` (n, n) inner products of the samples, and
+    `shrinkage` (c,) is c_k of the module's docstring. The gradient at the end is at most
+    `tolerance` times the length of the step.
     """
     problem = _Problem(scores, own, u, rates, log_factor, gram, shrinkage, intercept)
     point = problem.point(np.zeros(problem.shape))
     for _ in range(MAX_NEWTON):
         if point.size <= tolerance * np.linalg.norm(point.x):
             break
+        # Newton steps far from the minimum may be too long; halved, they lower the gradient in the
+        # end, as the problem is strongly convex.
         direction = problem.newton_direction(point)
         length = 1.0
         for _ in range(MAX_HALVINGS):
@@ -219,10 +215,15 @@ class _Point:
         log_p = log_softmax(problem.scores + problem.spread(x) + problem.log_factor, axis=1)
         self.p = np.exp(log_p)
         self.log_d = -log_p[own]
+        # The best u_i has a closed form: with v_i + log v_i = log(rate_i d_i) + rate_i - u_old, it
+        # is u_old - rate_i + v_i.
         self.v = wrightomega(problem.log_rates + self.log_d + problem.rates - problem.u)
-        self.slope = self.p.copy()  # of log d; p_y - 1 would lose its digits near 0
+        self.slope = self.p.copy()  # of log d
+        # 1 - p_y as the sum of the others: p_y - 1 would lose its digits near 0.
         self.slope[own] = 0
         self.slope[own] = -self.slope.sum(axis=1)
+        # Of 1/2 ||x||^2 + 1/2 sum_i (1 + v_i)^2: the derivative of the latter by log d_i is v_i, as
+        # dv / d log d = v / (1 + v).
         self.gradient = x + problem.gather(self.v[:, None] * self.slope)
         self.size = np.linalg.norm(self.gradient)
 
@@ -247,7 +248,10 @@ class _Problem:
     ) -> None:
         self.scores, self.own, self.u, self.rates = scores, own, u, rates
         self.log_rates, self.log_factor = np.log(rates), log_factor
+        # x is root(c_k) times the step of w_k, so that c_k ||step||^2 is ||x||^2.
         self.root = np.sqrt(shrinkage)
+        # The Gram matrix is V diag(values) V^T: samples have the coordinates V sqrt(values) in an
+        # orthonormal basis of their span. Directions of rounding errors are left out.
         values, vectors = np.linalg.eigh(gram)
         kept = values > len(gram) * np.finfo(float).eps * max(values[-1], 0)
         self.basis = vectors[:, kept] * np.sqrt(values[kept])  # rows in the orthonormal basis
@@ -257,7 +261,7 @@ class _Problem:
         self.shape = self.rank + (intercept > 0), len(shrinkage)
 
     def spread(self, x: np.ndarray) -> np.ndarray:
-        """Change of the scores by a step."""
+        """Return the change of the scores by a step."""
         added = self.basis @ (x[: self.rank] / self.root)
         return added + self.intercept * x[self.rank] if self.intercept else added
 
@@ -267,6 +271,7 @@ class _Problem:
         return np.vstack([x, self.intercept * of_scores.sum(axis=0)]) if self.intercept else x
 
     def step_of(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the coefficients of the samples and the shifts of the intercepts of a step."""
         shifts = self.intercept * x[self.rank] if self.intercept else np.zeros(self.shape[1])
         return self.dual_basis @ (x[: self.rank] / self.root), shifts
 
@@ -274,15 +279,17 @@ class _Problem:
         return _Point(self, x)
 
     def u_of(self, point: _Point) -> np.ndarray:
-        """Return ``u - rates + v``; where v is as large as the rates, by v + log v = its
-        argument.
-        """
+        """Return ``u - rates + v``."""
+        # Where v is as large as the rates, the sum would lose digits; by v + log v = its argument,
+        # u is then log(rate d) - log v.
         large = point.v > 1
         log_v = np.log(point.v, where=large, out=np.zeros_like(point.v))
         return np.where(large, self.log_rates + point.log_d - log_v, self.u - self.rates + point.v)
 
     def newton_direction(self, point: _Point) -> np.ndarray:
         """Return minus the inverse Hessian times the gradient, to a falling relative accuracy."""
+        # d v / d log d, the curvature along the gradient of log d; v times the covariance under p
+        # is that across it.
         along = (point.v / (1 + point.v))[:, None]
 
         def hessian(x: np.ndarray) -> np.ndarray:
@@ -295,6 +302,7 @@ class _Problem:
         direction = np.zeros_like(point.x)
         residual = -point.gradient
         search, square = residual, np.vdot(residual, residual)
+        # Inexact Newton: a relative accuracy of root(size) keeps convergence faster than linear.
         enough = (min(0.1, np.sqrt(point.size)) * point.size) ** 2
         for _ in range(2 * point.x.size):
             if square <= enough:

@@ -30,21 +30,23 @@ def projection(
     squares: np.ndarray,
     total_weight: float,
 ) -> Projection:
-    """Project by lemmas 1 and 2, with a bound on u that holds with an intercept as well.
-
-    In the pairwise formulation the best u of a sample is its log-loss, and at the optimum all
-    losses together are at most those of W = 0. Lemma 2 needs intercepts bounded like the weights.
-    `total_weight` is that of all samples, of which `data` may be a part.
+    """Return the sets on which U-max projects, by lemmas 1 and 2, with a bound on u that holds with
+    an intercept as well; `total_weight` is of all samples, of which `data` may be a part.
     """
+    # At the optimum alpha / 2 ||W||^2 and all losses together are at most the losses of W = 0, log
+    # K each (lemma 1): B_W^2 = (2 / alpha) sum_i s_i log K.
     at_zero = total_weight * np.log(n_classes)
     radius = np.sqrt(2 * at_zero / settings.alpha) if settings.alpha > 0 else np.inf
     if settings.solver != "umax":
         return Projection(-np.inf, np.inf, np.inf)
     visited = data.visited()
     lightest = data.weight[visited].min() if data.weight.size else 1.0
+    # In the pairwise formulation the best u of a sample is its log-loss, which alone is at most the
+    # sum of all at W = 0. Lemma 2 needs intercepts bounded like the weights.
     highest, reach = at_zero / lightest, np.inf
     if settings.alpha > 0 and not settings.intercept:
         reach = np.sqrt(squares[visited].max()) * radius
+        # Lemma 2: B_u = log(1 + (K - 1) e^(2 B_x B_W)).
         highest = min(highest, np.logaddexp(0, np.log(n_classes - 1) + 2 * reach))
     if settings.raman:  # where the best u is larger by the score of the own class
         return Projection(-reach, highest + reach, radius)

@@ -37,15 +37,9 @@ class Found(NamedTuple):
 class Trials:
     """Fits of a part of the samples, each with another rate.
 
-    Parameters
-    ----------
-    solver : Solver
-        Of the part, which has not begun.
-    loss : callable
-        ``loss(W, b)`` is what rates are compared by; see `SoftmaxData.part_for_rates`.
-    start : pair of ndarray, or None
-        Weights to go on from.
-    shares : ndarray (n_epochs,)
+    `solver` is of the part and has not begun; ``loss(W, b)`` is what rates are compared by, see
+    `SoftmaxData.part_for_rates`; `start` are weights to go on from, `shares` the factors on the
+    rate.
     """
 
     def __init__(
@@ -56,7 +50,8 @@ class Trials:
     def loss(self, rate: float) -> float:
         """Return the loss of the weights at this rate; infinite where steps are not finite."""
         start = None if self._start is None else (self._start[0].copy(), self._start[1].copy())
-        solver = copy(self._solver).begin(start)  # of its own: trials run at the same time
+        # A solver of its own: trials run at the same time.
+        solver = copy(self._solver).begin(start)
         try:
             _, weights = fit_softmax(solver, rate, self._shares)
         except DivergenceError:
@@ -66,29 +61,10 @@ class Trials:
 
 
 def search_rate(trials: Trials, n_jobs: int | None, progress: Progress = SILENT) -> Found:
-    """Return the best rate for a tenth of the rows (section 4.1), among powers of ten and of their
-    root.
+    """Return the best rate for a tenth of the samples (section 4.1), among powers of ten and of
+    their root; of equal ones the smallest.
 
-    From 0.1, 1 and 10 on it goes in the direction of the best for as long as that gets better, and
-    looks half a decade to both sides in the end.
-
-    Parameters
-    ----------
-    trials : Trials
-        On rows of length 1 about.
-    n_jobs : as in joblib
-    progress : Progress
-        Of the fit; told of each rate that was tried.
-
-    Returns
-    -------
-    found : Found
-        The smallest of the best.
-
-    Raises
-    ------
-    DivergenceError
-        If every rate did.
+    Raises DivergenceError if every rate did.
     """
     progress = progress.before(MOST_TRIED, "rate")
 
@@ -110,16 +86,15 @@ def _loss_of(rate: float, trials: Trials) -> float:
 
 
 def climb(losses: Callable[[Sequence[int]], list[float]]) -> Found:
-    """Return the place of the least loss, looked for from the middle of the grid on.
-
-    Parameters
-    ----------
-    losses : callable
-        ``losses(places)`` of some places of RATES; not finite where a fit is not.
+    """Return the place of the least loss, looked for from the middle of the grid on;
+    ``losses(places)`` is not finite where a fit is not.
     """
+    # From 0.1, 1 and 10 on it goes in the direction of the best for as long as that gets better,
+    # and looks half a decade to both sides in the end. The paper tries all of 10^-3 ... 10^3.
     found = dict(zip(FIRST, losses(FIRST), strict=True))
     while True:
         best = _best(found)
+        # None where the best lies between others that were tried.
         direction = {min(found): -1, max(found): 1}.get(best)
         if direction is None or not _gains(found, best - direction * DECADE, best):
             break

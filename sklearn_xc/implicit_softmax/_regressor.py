@@ -377,6 +377,7 @@ default="auto"
                 self, X, y, sample_weight, label_features, classes
             )
             data = SoftmaxData(rows, codes, NONE if weight is None else weight)
+            # No sample may decide alone: far ones are shortened before their sizes are taken.
             data = data.with_texts(texts).full().shortened()
             before, of_rows = self._columns, (data.rows.features, data.rows.shape[1])
             data = data.narrowed(self._keep_columns(*of_rows, start is None, data.rows.dense))
@@ -385,6 +386,7 @@ default="auto"
             n_epochs = passes(self.max_iter, settings, len(data.visited()))
             shares = shares_of_epochs(self.decay, n_epochs)
             stream = data.stream(self, settings, None)
+            # A warm start goes on with the auxiliary variables too.
             if start is not None and self._stream is not None:
                 stream = stream.with_auxiliary(self._stream.keys, self._stream.u)
             self._stream, self._waiting = stream, None
@@ -416,10 +418,12 @@ default="auto"
         solver = None if first else vars(self).get("solver_")
         settings = settings_of(self, data.entries_a_row(), solver)
         started = not cold
+        # Leftover samples were counted by the call that brought them.
         new = data if cold else data.take(np.arange(len(codes) - n_new, len(codes)))
         self._stream, self._waiting = new.stream(self, settings, before), None
         seed = check_random_state(self.random_state).randint(2**31)
         shuffled = sorted_by_class(codes)
+        # Samples sorted by class would make steps on one class at a time.
         rng = random_stream(seed, "order of a part", n_before) if shuffled else None
         whole, rest = in_parts(len(codes), settings.batch_size, rng)
         progress = self._progress_of_part()
@@ -434,6 +438,7 @@ default="auto"
             progress, cold, started = SILENT, False, True
         tables = () if cold else self._tables()
         if len(rest):
+            # The next call takes the step on leftover samples back, and what the stream has of it.
             kept, left = self._stream, data.take(rest)
             step(rest, progress)
             X = self._in_all_columns(left.rows.matrix())
@@ -447,6 +452,8 @@ default="auto"
             self._stream = self._stream.in_columns(before, self._columns)
 
     def _weights_of_new_classes(self, n_new: int) -> tuple[np.float32, np.float32]:
+        # With b = -log K the normaliser of W = 0 is 1, which noise contrastive estimation takes it
+        # for.
         normalising = self.solver == "nce" and self.fit_intercept
         return np.float32(0), np.float32(-np.log(len(self.classes_)) if normalising else 0)
 
@@ -467,6 +474,7 @@ default="auto"
         stream, coordinates, given = self._stream, self._stream.coordinates, data
         searching, n_classes = not part and self._searches(settings, data), len(self.classes_)
         workers = min(joblib.effective_n_jobs(self.n_jobs), len(FIRST)) if searching else 1
+        # Refused before anything is allocated.
         self._require_room(settings, data.rows, workers, start)
         data = data.inside(coordinates)
         if start is not None:
@@ -479,10 +487,12 @@ default="auto"
         settings = replace(settings, shuffle=settings.shuffle and not part, **inside)
         if self.learning_rate == "auto" and not searching:
             rate = rate_by(pilot, settings.alpha, rate)
+        # Kernels in other threads read it, and end when Ctrl-C has set it.
         stop = np.zeros(1, dtype=np.int32)
         trials = self._trials(data, settings, start, shares, seed, stop) if searching else None
         whole, curve = stream.whole(self._support) if part else None, []
         solver = self._solver(data, replace(settings, whole=whole), seed, self._threads(), stop)
+        # The objective of all samples and classes would take as long as an epoch.
         few, ridge_of_few = data.few(settings.alpha, seed)
 
         def on_epoch(weights: Callable[[], Weights]) -> float | None:
@@ -497,6 +507,7 @@ default="auto"
             solver.begin(start).draws = stream.draws.copy()
             if settings.solver in STEPPED_SINGLY:
                 keys = given.keys(self.classes_)
+                # u of samples that came before; log K, the optimum for W = 0, for others.
                 solver.u = stream.auxiliary(keys, np.log(n_classes))
             n_epochs, weights = fit_softmax(
                 solver, rate, shares, first_epoch=first_epoch, on_epoch=on_epoch,
@@ -511,6 +522,8 @@ default="auto"
             warn_above_start(few.objective(*weights, ridge_of_few), n_classes, settings.solver)
         self._set_dense_model(*weights_outside(coordinates, *weights))
         if settings.solver in STEPPED_SINGLY:
+            # Auxiliary variables are kept by a hash of the sample with its label: parts may come in
+            # any order.
             counted = data.visited()
             stream = stream.with_auxiliary(keys[counted], solver.u[counted])
         self._stream = stream.stepped_on(n_epochs, solver)
@@ -541,7 +554,7 @@ default="auto"
         self, settings: SolverSettings, rows: Rows, workers: int, start: Weights | None
     ) -> None:
         """Refuse weights of so many fits at a time that do not fit into memory."""
-        # In another layout they are copied in the end.
+        # In another layout than that of prediction they are copied in the end.
         n_copies = 1 if solver_class(settings).by_feature(rows.dense) else 2
         n_copies = max(n_copies, workers) + (start is not None)
         self._require_weights(n_copies, 16 * rows.shape[0])

@@ -34,6 +34,7 @@ def settings_of(
             f"formulation='raman' is for solver='umax' and solver='sgd', not for "
             f"solver={model.solver!r}"
         )
+    # Proposition 4, which can weight its one class; Proposition 3 draws for the whole mini-batch.
     singly = solver == "implicit" and (n, m) == (1, 1)
     sampling = model.sampling
     if sampling is None:
@@ -58,8 +59,8 @@ def settings_of(
 
 
 def _solver_of(model: BaseSoftmaxClassifier, entries_a_row: float, before: str | None) -> str:
-    """Return the solver, where it is "auto" that of the calls before or the cheaper for its
-    worth.
+    """Return the solver, where it is "auto" the one of the calls before, or the one that is worth
+    its cost.
     """
     if model.solver != "auto":
         return model.solver
@@ -73,11 +74,12 @@ def _solver_of(model: BaseSoftmaxClassifier, entries_a_row: float, before: str |
 def inside_of(
     model: BaseSoftmaxClassifier, empty: bool, stream: Stream, ridge: float
 ) -> dict[str, Any]:
-    """Return the strength of the ridge and constant feature inside; `empty` samples have no
-    entries, and `ridge` is that of "auto".
+    """Return the strength of the ridge and the constant feature in scaled coordinates; `empty`
+    samples have no entries, and `ridge` is the one of "auto".
     """
     alpha = ridge
     if model.alpha != "auto":
+        # w = v / scale, so that alpha ||w||^2 is (alpha / scale^2) ||v||^2.
         alpha = float(model.alpha) / np.square(stream.coordinates.scale)
     if not model.fit_intercept:
         return {"alpha": alpha, "intercept": 0.0}

@@ -58,18 +58,13 @@ class Sizes:
     def with_mean(self, n_rows: float, mean: np.ndarray) -> "Sizes":
         """Return a record with the mean of more dense rows that are not much longer than most."""
         near = self.near if len(self.near) else np.zeros(len(mean))
+        # The mean of all, without a pass over earlier samples.
         n_near = self.n_near + n_rows
         return self.replaced(n_near=n_near, near=near + (mean - near) * (n_rows / n_near))
 
     def coordinates(self, dense: bool, columns: bool, fit_intercept: bool) -> Coordinates:
-        """Return what `SoftmaxData.coordinates` would find for all rows, but for rounding.
-
-        Parameters
-        ----------
-        dense : bool
-            Whether the rows at hand are, and can be shifted.
-        columns, fit_intercept : bool
-            As there.
+        """Return what `SoftmaxData.coordinates` would find for all samples, but for rounding;
+        `dense` samples can be shifted.
         """
         if not dense or not fit_intercept:
             return Coordinates(scale=scale_of(self.lengths))
@@ -81,6 +76,6 @@ class Sizes:
 
 
 def scale_of(lengths: Lengths) -> float:
-    """Return the typical length, 1 if it is that about."""
+    """Return the typical length, 1 if it is about that."""
     length = lengths.median
     return 1.0 if abs(length - 1) < ALREADY else length

@@ -65,13 +65,10 @@ class Solver:
         self.share = len(self.visited) / self.whole.n_samples  # of the ridge
 
     def begin(self, start: Weights | None = None) -> Self:
-        """Take weights to go on from, and forget those of before; returns the solver.
-
-        Parameters
-        ----------
-        start : pair of ndarray of float32 (n_classes, n_features) and (n_classes,), default=None
-            Weights and intercepts, changed in place; zeros by default.
+        """Take weights to go on from, changed in place and by default zeros, and forget those of
+        before; return the solver.
         """
+        # The optimum for W = 0: u_i = log(1 + (K - 1) e^0) = log K.
         self.u = np.full(self.data.rows.shape[0], np.log(self.n_classes))
         self.draws = NO_DRAWS  # where single steps go on drawing
         self.W, self.b = self.initial(start, self.n_classes, self.data.rows.shape[1])
@@ -79,9 +76,7 @@ class Solver:
 
     @staticmethod
     def by_feature(dense: bool) -> bool:
-        """Return whether weights lie as prediction wants them, on samples that are dense or
-        sparse.
-        """
+        """Return whether weights lie as prediction wants them, on dense or sparse samples."""
         return False
 
     def initial(self, start: Weights | None, n_classes: int, n_features: int) -> Weights:
@@ -135,6 +130,7 @@ class SingleSteps(Solver):
             self.table = *alias_table(probability), np.log(probability), np.log1p(-probability)
         self.ridge = NO_DOUBLES
         if settings.alpha > 0:
+            # alpha beta_k / N: classes that are touched rarely shrink by more when they are.
             chance = chance_of_touch(self.whole.class_counts, probability)
             self.ridge = settings.alpha * self.share / len(self.visited) / chance
 
@@ -192,16 +188,11 @@ class SingleSteps(Solver):
 
 
 def chance_of_touch(counts: np.ndarray, probability: np.ndarray) -> np.ndarray:
-    """Return how likely a step on one sample and one class touches each class (1 / beta_k of the
-    paper).
-
-    Parameters
-    ----------
-    counts : ndarray (n_classes,)
-        Samples of each class; they are visited equally often.
-    probability : ndarray (n_classes,)
-        Of the classes when one is drawn; the own class is drawn again.
+    """Return how likely a step on one sample and one class touches each class, 1 / beta_k of the
+    paper, from the samples of each class and the probabilities of the draw.
     """
+    # As own class, or drawn for a sample of another class j with q_k / (1 - q_j), since an own
+    # class is drawn again: sum over j != k of share_j q_k / (1 - q_j).
     share = counts / counts.sum()
     rescaled = share / (1 - probability)
     return share + probability * (rescaled.sum() - rescaled)
@@ -231,7 +222,8 @@ class SampledBatches(Solver):
         self.n_batches = -(-len(self.visited) // self.batch_size)
         squares = data.rows.squared_norms()
         self.projection = projection(data, n_classes, settings, squares, self.whole.weight)
-        self.double_sum = {  # what steps on it are told
+        # Members of the struct of this name in the kernel.
+        self.double_sum = {
             "delta": settings.delta if settings.solver == "umax" else np.inf,
             "lowest_u": self.projection.lowest_u,
             "highest_u": self.projection.highest_u,
@@ -259,7 +251,8 @@ class SampledBatches(Solver):
     def epoch(self, number: int, rate: float) -> None:
         order = self.order(number)
         first = number * self.n_batches
-        if self.settings.whole is not None:  # of a part: mini-batches of all parts count
+        if self.settings.whole is not None:
+            # Of a part: mini-batches of all parts count, or each part would draw the same classes.
             first = self.whole.n_before // self.settings.batch_size
         for step in range(self.n_batches):
             self.check_stop()
@@ -269,15 +262,14 @@ class SampledBatches(Solver):
             if not finite:
                 raise DivergenceError(f"step {step + 1} of epoch {number + 1} was not finite")
         if self.settings.alpha > 0:
+            # At the end of a pass every class is shrunk by all of its steps.
             self.catch_up(np.arange(len(self.b)), self.n_batches, rate, least=0.0)
             self.scale *= self.shrink
             self.last_touch[:] = 0
 
     def step(self, batch: np.ndarray, number: int, number_of_all: int, rate: float) -> bool:
-        """Return a step, the first in its pass being number 1; whether it is finite, otherwise not
-        made.
-
-        `number_of_all` counts from 0 over all passes, for the draws.
+        """Make a step, number 1 being the first in its pass, and return whether it is finite;
+        otherwise it is not made. `number_of_all` counts from 0 over all passes, for the draws.
         """
         classes, importance = self.sampler.draw(self.data.y[batch], self.seed, number_of_all)
         psi = np.empty(classes.shape, dtype=np.float32)
@@ -313,7 +305,7 @@ class SampledBatches(Solver):
         rate: float,
         coefs: np.ndarray,
     ) -> int:
-        """Fill `coefs` and step u; the number of samples whose step is not finite."""
+        """Fill `coefs` and step u; return the number of samples whose step is not finite."""
         solver, weight = self.settings.solver, self.data.weight
         if solver in ("umax", "sgd"):
             return _coefficients.double_sum(
@@ -332,12 +324,11 @@ class SampledBatches(Solver):
         return not np.isfinite(coefs).all()
 
     def catch_up(self, classes: np.ndarray, step: int, rate: float, least: float = 1e-4) -> None:
-        """Set the ridge's factors of classes about to be touched in this step of the pass.
-
-        A factor that is closer to 1 than `least` waits for the next touch: float32 would round it.
-        """
+        """Set the ridge's factors of classes about to be touched in this step of the pass."""
+        # Where rate alpha exceeds the number of mini-batches, w goes to zero and not beyond.
         factor = max(1 - rate * self.settings.alpha * self.share / self.n_batches, 0)
         shrink = factor ** (step - self.last_touch[classes])
+        # A factor closer to 1 than `least` waits for the next touch: float32 would round it.
         due = shrink <= 1 - least
         self.shrink[classes] = np.where(due, shrink, 1)
         self.last_touch[classes[due]] = step
@@ -345,11 +336,9 @@ class SampledBatches(Solver):
     def project(
         self, batch: np.ndarray, classes: np.ndarray, coefs: np.ndarray, rate: float
     ) -> None:
-        """Project the classes of a mini-batch on the ball of U-max.
-
-        Their norms are bounded by those before and the lengths of their steps; only where the bound
-        leaves the ball is the norm itself computed.
-        """
+        """Project the classes of a mini-batch on the ball of U-max."""
+        # Norms are bounded by those before and the lengths of their steps; only where the bound
+        # leaves the ball is the norm itself computed.
         steps = rate * np.abs(coefs) * self.lengths[batch][:, None]
         np.add.at(self.norms, classes.ravel(), steps.ravel())
         for k in np.unique(classes):
@@ -380,12 +369,15 @@ class ExactBatches(Solver):
         super().__init__(data, n_classes, settings, seed, n_threads, stop)
         self.squares = data.rows.squared_norms()
         if data.weight.size:
+            # A step of one sample moves its own score by the rate times its weight times ||x||^2.
             self.squares *= data.weight
 
     def begin(self, start: Weights | None = None) -> Self:
         super().begin(start)
         data, entries, alpha = self.data, self.whole.entries, self.settings.alpha
         if entries is None:
+            # A part carries its share of the ridge; with `entries` of all parts, each sample
+            # carries its own.
             alpha = alpha * self.share
         self.steps = ExactSteps(
             data.rows,

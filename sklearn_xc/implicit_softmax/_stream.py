@@ -108,15 +108,8 @@ class Stream:
     def with_samples(
         self, hashes: np.ndarray, sample_weight: np.ndarray | None, entries: np.ndarray | None
     ) -> "Stream":
-        """Return a record with another call's samples too, but for their sizes.
-
-        Parameters
-        ----------
-        hashes : ndarray of uint64 (n_samples,)
-            Of the rows.
-        sample_weight : ndarray of float32 (n_samples,), or None
-        entries : ndarray of int64 (n_features,), or None
-            Samples that have each feature, where that is needed.
+        """Return a record with another call's samples too, but for their sizes; `entries` are
+        samples of the call that have each feature, where that is needed.
         """
         seen = self.seen.with_hashes(hashes, sample_weight)
         if entries is None:
@@ -133,10 +126,12 @@ class Stream:
 
     def with_auxiliary(self, keys: np.ndarray, u: np.ndarray) -> "Stream":
         """Return a record with the auxiliary variables of some samples, of equal ones the last."""
+        # Of equal samples the last one counts: in reverse order it is the first.
         keys, first = np.unique(keys[::-1], return_index=True)
         u = u[::-1][first]
         others = ~np.isin(self.keys, keys)
         keys = np.concatenate([self.keys[others], keys])
+        # The smallest hashes: the same samples are kept in whatever order they come.
         order = np.argsort(keys)[:MOST_KEPT]
         u = np.concatenate([self.u[others], u])[order]
         return self.replaced(keys=keys[order], u=u)
@@ -154,22 +149,18 @@ class Stream:
         """Return totals of all calls, if its rows come equally often."""
         n_samples, entries = self.seen.n_rows, self.entries
         if entries is not None:
+            # Visits count entries of samples that come again; scaled to different samples, if all
+            # come equally often.
             entries = entries * (n_samples / max(self.seen.n_visits, 1))
-            if self.coordinates.mean is not None:  # once shifted, a column has no zeros
+            if self.coordinates.mean is not None:
+                # Once shifted to its mean, a column has no zeros.
                 entries = np.where(self.coordinates.mean, n_samples, entries)
         return Whole(n_samples, self.seen.weight, class_counts, entries, self.n_stepped)
 
 
 def keys_of(hashes: np.ndarray, y: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Return a hash of each row with its label, uint64 (n_samples,).
-
-    Parameters
-    ----------
-    hashes : ndarray of uint64 (n_samples,)
-        Of the rows.
-    y : ndarray of int (n_samples,)
-        Places in `classes`, which change when others join; the labels themselves do not.
-    """
+    """Return a hash of each sample with its label, uint64; `y` are places in `classes`."""
+    # Places change when other classes join; the labels themselves do not.
     present, place = np.unique(y, return_inverse=True)
     digests = (hashlib.blake2b(str(label).encode(), digest_size=8) for label in classes[present])
     of_label = np.array([int.from_bytes(d.digest(), "little") for d in digests], dtype=np.uint64)

@@ -24,10 +24,9 @@ class BaseSoftmaxClassifier(
     """Base of the multiclass estimators whose scores are utilities of a probability model.
 
     Their weights are dense. `coef_` is a view of memory that lies feature by feature, which is the
-    order in which rows are scored, or a CSR where few of very many columns are used. A subclass
-    whose probabilities are not those of the softmax
-    overrides :meth:`_log_probabilities`; one whose weights do not start at zero,
-    :meth:`_weights_of_new_classes`.
+    order in which samples are scored, or a CSR where few of very many columns are used. A subclass
+    whose probabilities are not those of the softmax overrides :meth:`_log_probabilities`; one whose
+    weights do not start at zero, :meth:`_weights_of_new_classes`.
     """
 
     _support: np.ndarray  # samples of each class
@@ -53,16 +52,9 @@ class BaseSoftmaxClassifier(
     def _with_waiting(
         self, X: Matrix, codes: np.ndarray, sample_weight: np.ndarray | None, first: bool
     ) -> tuple[Matrix, np.ndarray, np.ndarray | None, int, bool]:
-        """Return the samples of weight above zero, after those that wait, whose step is undone.
-
-        Returns
-        -------
-        X, codes, sample_weight : object
-            As given.
-        n_new : int
-            How many of them are of this call, the last ones.
-        cold : bool
-            Whether training begins with them.
+        """Return leftover samples of earlier calls and those of this call, the number of the
+        latter, and whether training begins with them. Samples of weight zero are dropped, and the
+        step on the leftover ones is undone.
         """
         X, codes, sample_weight = of_weight(X, codes, sample_weight)
         n_new, waiting = len(codes), None if first else self._take_back()
@@ -78,16 +70,8 @@ class BaseSoftmaxClassifier(
     def _require_weights(
         self, n_copies: float, also: int = 0, shape: tuple[int, int] | None = None
     ) -> None:
-        """Refuse weights that do not fit into memory.
-
-        Parameters
-        ----------
-        n_copies : float
-            Numbers of 4 bytes that fit holds for each weight.
-        also : int
-            Bytes beside them.
-        shape : tuple (n_classes, n_features), default=None
-            By default those of the model.
+        """Refuse weights that do not fit into memory, in `n_copies` numbers of 4 bytes each and
+        `also` bytes in addition; their `shape` is by default that of the model.
         """
         shape = shape or (len(self.classes_), self._n_kept)
         require_memory(
@@ -100,21 +84,21 @@ class BaseSoftmaxClassifier(
         )
 
     def _set_dense_model(self, W: np.ndarray, b: np.ndarray) -> None:
-        """Store the weights of a fit.
+        """Store the weights of a fit, one vector a class even where there are two.
 
-        Parameters
-        ----------
-        W : ndarray of float32 (n_classes, n_kept)
-            Of two classes too. C-contiguous (a copy is made), or a view of feature-major memory.
-        b : ndarray of float32 (n_classes,)
+        W is C-contiguous, and then copied, or a view of feature-major memory.
         """
-        if not np.isfinite([W.min(), W.max(), b.min(), b.max()]).all():  # no array of flags
+        # The extremes tell as much as `np.isfinite(W).all()`, which would make an array of flags.
+        if not np.isfinite([W.min(), W.max(), b.min(), b.max()]).all():
             raise ValueError(
                 "the weights grew beyond float32: use a smaller learning_rate, or scale the "
                 "features"
             )
+        # Two classes keep one weight vector, as in scikit-learn: only the difference of their
+        # utilities decides, and it is the score of the second class.
         if len(self.classes_) == 2:
             W, b = np.ascontiguousarray(W[1:] - W[:1]), b[1:] - b[:1]
+        # The places that pad the classes to whole vectors stay behind the view.
         elif W.strides[0] != W.itemsize and self._columns is None:
             W = feature_major(W)[:, : len(W)].T
         self._set_kept_model(W, b.astype(np.float32, copy=False))
@@ -129,11 +113,13 @@ class BaseSoftmaxClassifier(
         """
         W, b = self._kept_weights(), self.intercept_
         if len(b) == 1:
+            # Half of the difference for each class: the same probabilities, and of all such pairs
+            # the one with the smallest norm, which a ridge would choose.
             W, b = np.concatenate([-W, W]) / 2, np.concatenate([-b, b]) / 2
         return np.array(W, dtype=np.float32, order="C"), np.array(b, dtype=np.float32)
 
     def _moved_start(self, start: Weights | None, before: np.ndarray | None) -> Weights | None:
-        """Return weights to start from, of the columns `before`, by those that are kept now."""
+        """Return weights to start from, of the columns `before`, for the columns kept now."""
         if start is None or before is None:
             return start
         return moved(start[0], before, self._columns, axis=1), start[1]
@@ -147,6 +133,7 @@ class BaseSoftmaxClassifier(
         grown = np.empty((n_classes, n_features), dtype=np.float32)
         intercept = np.empty(n_classes, dtype=np.float32)
         grown[places], intercept[places] = W, b
+        # Frees a copy before `_set_dense_model` makes another one.
         del W
         grown[new], intercept[new] = self._weights_of_new_classes(len(new))
         self._set_dense_model(grown, intercept)
@@ -188,6 +175,7 @@ class BaseSoftmaxClassifier(
             raise ValueError(
                 f"y must be a 1d array of length {rows.shape[0]} like X, got {np.shape(y)}"
             )
+        # A label that is no class has probability zero.
         log_p = np.full(len(codes), -np.inf)
         for part, block in log_probability_blocks(self, rows):
             known = np.flatnonzero(codes[part] >= 0)
@@ -195,5 +183,6 @@ class BaseSoftmaxClassifier(
         if sample_weight is None:
             return float(log_p.mean())
         weight = check_sample_weight(sample_weight, len(codes))
-        counted = weight > 0  # minus infinity times a weight of zero would be no number
+        # Minus infinity times a weight of zero would be no number.
+        counted = weight > 0
         return float(np.average(log_p[counted], weights=weight[counted]))

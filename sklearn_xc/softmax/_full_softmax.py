@@ -44,23 +44,11 @@ def usual_rate(n_samples: int, n_classes: int, batch_size: int = BATCH) -> float
 def shares_of_ridge(
     rows: Rows, alpha: float | np.ndarray, samples: np.ndarray, entries: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return a sample's share of the penalty alpha / 2 |W|^2 on the weights of its features.
+    """Return a sample's share of the penalty alpha / 2 |W|^2 on the weight of each feature,
+    float32.
 
-    A feature that n samples have gets alpha / n from each of them, so that a pass over the data
-    adds up to the gradient of the penalty while a step touches its own features only.
-
-    Parameters
-    ----------
-    rows : Rows
-    alpha : float, or ndarray (n_features,)
-    samples : ndarray of int
-        Those that a pass visits.
-    entries : ndarray (n_features,), default=None
-        Samples that have each feature, if `rows` are only a part of them; by default counted.
-
-    Returns
-    -------
-    share : ndarray of float32 (n_features,)
+    `samples` are those that a pass visits. `entries` are samples that have each feature, where
+    `rows` are only a part of all; by default they are counted.
     """
     if not np.any(alpha):
         return np.zeros(rows.shape[1], dtype=np.float32)
@@ -68,24 +56,20 @@ def shares_of_ridge(
         visited = np.zeros(rows.shape[0], dtype=np.float32)
         visited[samples] = 1
         entries = rows.entry_counts(visited)
+    # A feature that n samples have gets alpha / n from each of them, so that a pass over the data
+    # adds up to the gradient of the penalty while a step touches its own features only.
     return (alpha / np.maximum(entries, 1)).astype(np.float32)
 
 
 def calmed_weights(
     sample_weight: np.ndarray | None, squares: np.ndarray, rate: float
 ) -> np.ndarray | None:
-    """Return weights with which a step moves no score of its own row far; None where none would.
-
-    A score moves by up to the rate times ||x||^2. The log-loss asks for no more than some tens;
-    what goes beyond, on rows much longer than the others, throws all other scores off. An implicit
-    step would stop by itself. As the rate falls the weights come back.
-
-    Parameters
-    ----------
-    sample_weight : ndarray of float32 (n_samples,), or None
-    squares : ndarray of float64 (n_samples,)
-        Squared lengths of the rows, times their weights.
+    """Return sample weights with which a step moves no score of its own sample by more than
+    LONGEST_MOVE; None where none would be. `squares` are squared lengths times sample weights.
     """
+    # A score moves by up to the rate times ||x||^2. The log-loss asks for no more than some tens;
+    # what goes beyond, on samples much longer than the others, throws all other scores off. An
+    # implicit step would stop by itself. As the rate falls the weights come back.
     moves = rate * squares
     if moves.max(initial=0) <= LONGEST_MOVE:
         return None
@@ -94,10 +78,8 @@ def calmed_weights(
 
 
 def equal_cuts(n_samples: int, batch_size: int) -> np.ndarray:
-    """Return where mini-batches of about equal size begin, and the end.
-
-    A gradient that is scaled to all samples must not come from the few that are left over.
-    """
+    """Return where mini-batches of about equal size begin, and the end."""
+    # A gradient that is scaled to all samples must not come from the few that are left over.
     n_batches = -(-n_samples // batch_size)
     return np.arange(n_batches + 1, dtype=np.int64) * n_samples // n_batches
 
@@ -115,29 +97,23 @@ class ExactSteps:
 
     Parameters
     ----------
-    rows : Rows
-    y : ndarray of int32 (n_samples,)
-    sample_weight : ndarray of float32 (n_samples,), or None
     W, b : ndarray of float32 (n_features, n_places) and (n_places,)
         See `topk/_feature_major`; b is BEYOND beyond the classes.
     samples : ndarray of int
-        Those that an epoch visits.
-    alpha : float, or ndarray (n_features,)
+        Samples that an epoch visits.
     intercept : float
         The constant feature of the intercepts; 0 without.
     adaptive : bool
-        Steps scaled by the running average of the squared gradient (Augment-and-Reduce), on the
-        gradient scaled to all samples; otherwise plain steps on the sum over the mini-batch.
-    n_threads : int
+        Steps scaled by the running average of the squared gradient (Augment-and-Reduce, section 4),
+        on the gradient scaled to all samples; otherwise plain steps on the sum over the mini-batch.
     stop : ndarray of int32 (1,), default=None
         Set to other than zero to end an epoch that runs in another thread.
     entries : ndarray (n_features,), default=None
         See `shares_of_ridge`.
     n_whole : float, default=None
         For adaptive steps: samples of all data, if those of an epoch are a part of them.
-    noise : (str, ndarray of float64 (n_samples,), ndarray of float64 (n_samples,)), default=None
-        For plain steps on another model than the softmax: its name, and mean and deviation of the
-        noise of each sample, which are changed.
+    noise : NoiseOfSamples, default=None
+        For plain steps on another model than the softmax; its arrays are changed.
     """
 
     def __init__(
@@ -165,8 +141,11 @@ class ExactSteps:
         self._state, self._adaptive = EMPTY, adaptive
         self._n_whole = len(samples) if n_whole is None else n_whole
         if adaptive:
+            # The last row is of the intercepts. The step that last touched a row stands for the
+            # decay of its averages since then.
             shape = W.shape[0] + 1, W.shape[1]
             self._state = np.zeros(shape, np.float32), np.zeros(shape[0], np.int64)
+        # Averages of squares would need the whole gradient.
         self.rounded = not adaptive and W.shape[1] >= ROUNDED_FROM
         self._scales = np.ones(W.shape[0] if self.rounded else 0, dtype=np.float32)
         self._n_threads, self._pace = n_threads, Pace(n_threads)
@@ -190,20 +169,14 @@ class ExactSteps:
         seed: int = 0,
         weight: np.ndarray | None = None,
     ) -> float:
-        """Visit the samples of `order`; returns the sum of their log-losses before each step.
+        """Visit the samples of `order`, and return the sum of their log-losses before each step.
 
-        Parameters
-        ----------
-        order : ndarray of int32
-        rates : float or ndarray (n_batches,)
-        seed : int, default=0
-            Of the rounding of small probabilities, if `rounded`; another one for each epoch.
-        weight : ndarray of float32 (n_samples,), default=None
-            Of the samples in this epoch, if not those of the fit.
+        `seed` is of the rounding, another one for each epoch; `weight` replaces the sample weights.
         """
         data = self._samples
         if weight is not None:
             data = _full_memory.FullSamples(*self._data[:-1], weight)
+        # Plain steps are on sums over mini-batches, so that a short one is a short step.
         cut = equal_cuts if self._adaptive else cuts_at
         cuts = cut(len(order), batch_size)
         n_batches = len(cuts) - 1
@@ -224,11 +197,11 @@ class ExactSteps:
         return loss
 
     def averages(self) -> np.ndarray:
-        """Return running averages of the squared gradients as of now, (n_features + 1, n_places).
-
-        Those of the intercepts come last. They may be changed in place.
+        """Return running averages of the squared gradients as of now, the intercepts' in the last
+        row; they may be changed in place.
         """
         averages, touched = self._state
+        # s = 0.1 g^2 + 0.9 s at every step, also where g = 0 (section 4 of Augment-and-Reduce).
         averages *= (0.9 ** (self.n_steps - touched)).astype(np.float32)[:, None]
         touched[:] = self.n_steps
         return averages

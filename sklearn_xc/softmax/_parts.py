@@ -20,5 +20,5 @@ def of_weight(X: Matrix, codes: np.ndarray, sample_weight: np.ndarray | None) ->
 def chosen(
     X: Matrix, codes: np.ndarray, sample_weight: np.ndarray | None, some: np.ndarray
 ) -> Part:
-    """Take some of the samples."""
+    """Return some of the samples."""
     return X[some], codes[some], None if sample_weight is None else sample_weight[some]

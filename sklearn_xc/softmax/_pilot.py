@@ -33,23 +33,20 @@ CLEAR_GAIN = 0.8  # times the log-loss
 
 
 class RidgePilot(NamedTuple):
-    """Some classes with their rows, a part of which is held out.
+    """Some classes with their samples, a part of which is held out.
 
     Attributes
     ----------
     rows, held_out : Rows
         Of length 1 about.
-    y, y_held_out : ndarray of int32
-    weight, weight_held_out : ndarray of float32, or None
-    n_classes, n_passes, batch_size : int
     whole : bool
         Whether these are all classes.
     share : float
-        Of all rows of these classes, that are trained on. Of ten times the rows of cooking_fasttext
-        thirty times the ridge is best, of five times those of generated dense rows the same.
+        Of all samples of these classes, that are trained on. Of ten times the samples of
+        cooking_fasttext thirty times the ridge is best, of five times those of generated dense
+        samples the same.
     intercept : float
         The constant feature of the intercepts; 0 without.
-    seed, n_threads : int
     """
 
     rows: Rows
@@ -68,7 +65,7 @@ class RidgePilot(NamedTuple):
     n_threads: int
 
     def losses(self, ridge: float | np.ndarray, rate: float) -> np.ndarray:
-        """Return the log-loss of each row held out after a fit, times its weight: float64."""
+        """Return the log-loss of each held-out sample after a fit, times its weight: float64."""
         W = untouched_zeros((self.rows.shape[1], n_places(self.n_classes)))
         b = padded_intercept(np.zeros(self.n_classes), BEYOND)
         samples, squares = np.arange(len(self.y)), self.rows.squared_norms()
@@ -81,6 +78,7 @@ class RidgePilot(NamedTuple):
             W,
             b,
             samples,
+            # Fewer samples of a class want a weaker ridge.
             alpha=np.sqrt(self.share) * ridge,
             intercept=self.intercept,
             adaptive=False,
@@ -99,6 +97,7 @@ class RidgePilot(NamedTuple):
         losses = -log_softmax(np.ascontiguousarray(scores, dtype=np.float32))[own]
         if self.weight_held_out is not None:
             losses = losses * (self.weight_held_out / self.weight_held_out.mean())
+        # A fit that diverged has lost, and must not stop the search.
         return np.nan_to_num(losses, nan=1e30, posinf=1e30)
 
 
@@ -115,26 +114,13 @@ def pilot_of(
     n_texts: int = 0,
     n_threads: int = 1,
 ) -> RidgePilot | None:
-    """Return the RidgePilot of a fit, None where too few rows could be held out.
+    """Return the RidgePilot of a fit of `n_passes` over these samples, None where too few could be
+    held out.
 
-    Parameters
-    ----------
-    rows : Rows
-        In the coordinates of the steps, where they have length 1 about.
-    y : ndarray of int (n_samples,)
-    sample_weight : ndarray of float32 (n_samples,), or None
-    samples : ndarray of int
-        Those that the fit visits.
-    n_passes : int
-        Of the fit.
-    seed : int
-    fit_intercept : bool
-    batch_size : int, default=BATCH
-    n_texts : int, default=0
-        How many of the last rows are texts of labels, which are not held out.
-    n_threads : int, default=1
-        Never changes the result.
+    Rows have length 1 about; the last `n_texts` are texts of labels, which are not held out. The
+    number of threads never changes the result.
     """
+    # Whole classes with all their samples, up to MOST_ROWS: see the module for why.
     rng = stream(seed, "pilot")
     classes = rng.permutation(np.unique(y[samples]))
     n_classes, share = len(classes), min(SHARE, MOST_ROWS / max(len(samples), 1))
@@ -165,10 +151,8 @@ def pilot_of(
 
 
 def ridge_by(pilot: RidgePilot | None, rate: float, usual: float = RIDGE) -> float:
-    """Return the ridge for rows of length 1 that serves a RidgePilot best at this rate.
-
-    From the usual one on, which is also that of None, it goes down or up a decade at a time for as
-    long as that gains more than chance, and comes back half a decade if that loses no more.
+    """Return the ridge for rows of length 1 that serves a RidgePilot best at this rate, the usual
+    one for None.
     """
     if pilot is None:
         return usual
@@ -179,6 +163,8 @@ def ridge_by(pilot: RidgePilot | None, rate: float, usual: float = RIDGE) -> flo
             tried[power] = pilot.losses(usual * 10**power, rate)
         return tried[power]
 
+    # From the usual one it goes down or up a decade at a time for as long as that gains more than
+    # chance, and comes back half a decade if that loses no more.
     power = 0.0
     for step in (-1.0, 1.0):
         while LOWEST <= power + step <= HIGHEST and gains(losses(power + step), losses(power)):
@@ -188,15 +174,15 @@ def ridge_by(pilot: RidgePilot | None, rate: float, usual: float = RIDGE) -> flo
 
 
 def rate_by(pilot: RidgePilot | None, ridge: float | np.ndarray, rate: float) -> float:
-    """Return the rate, or lower ones by half decades for as long as these gain more than chance.
-
-    Fits of fewer rows make fewer steps, and scores of fewer classes grow further, which asks for
-    higher rates: where not all classes are there, a higher one has to gain a fifth of the log-loss
-    (three times the rate: 29 % on clean generated words, where it is best by 32 % on all classes,
-    and 12 % on misspellings, where it loses as much). Lower ones are looked at with all classes.
+    """Return the rate that serves a RidgePilot best: the given one, a higher one if the gain is
+    clear, or lower ones where all classes are there.
     """
     if pilot is None:
         return rate
+    # Fits of fewer rows make fewer steps, and scores of fewer classes grow further, which asks for
+    # higher rates. So a higher one has to gain a fifth of the log-loss: three times the rate gains
+    # 29 % on clean generated words, where it is best by 32 % on all classes, and 12 % on
+    # misspellings, where it loses as much.
     if not pilot.whole:
         higher = rate * HALF_DECADE
         better = pilot.losses(ridge, higher).mean() < CLEAR_GAIN * pilot.losses(ridge, rate).mean()
@@ -210,7 +196,7 @@ def rate_by(pilot: RidgePilot | None, ridge: float | np.ndarray, rate: float) ->
 def ridge_and_rate(
     pilot: RidgePilot | None, rate: float, usual: float = RIDGE
 ) -> tuple[float, float]:
-    """Return the ridge that serves a RidgePilot best, and the rate, or a higher one that suits."""
+    """Return the ridge that serves a RidgePilot best, and a rate that suits it."""
     ridge = ridge_by(pilot, rate, usual)
     if pilot is None or pilot.whole:
         return ridge, rate

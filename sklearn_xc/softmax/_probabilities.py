@@ -16,11 +16,9 @@ SCORES_AT_ONCE = 2**23
 
 
 def log_softmax(scores: np.ndarray) -> np.ndarray:
-    """Return logarithms of the softmax, float64, of scores of float32 (n_samples, n_classes).
-
-    In float32 probabilities near 0 and 1 would be cut where measures such as the log loss still
-    tell them apart. None is above 1: the highest score is subtracted first.
-    """
+    """Return logarithms of the softmax, float64, of scores of float32 (n_samples, n_classes)."""
+    # In float32 probabilities near 0 and 1 would be cut where measures such as the log loss still
+    # tell them apart. None is above 1: the highest score is subtracted first.
     log_p = scores.astype(np.float64)
     log_p -= log_p.max(axis=1, keepdims=True)
     log_p -= np.log(np.exp(log_p).sum(axis=1, keepdims=True))
@@ -30,19 +28,8 @@ def log_softmax(scores: np.ndarray) -> np.ndarray:
 def log_probability_blocks(
     model: "BaseXCClassifier | SoftmaxProbabilities", rows: Rows
 ) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield slices of rows, and the log-probabilities of all classes there.
-
-    Parameters
-    ----------
-    model : BaseXCClassifier
-        Its probabilities are the softmax of its scores, unless it has ``_log_probabilities``.
-    rows : Rows
-        As it scores them.
-
-    Yields
-    ------
-    part : slice
-    log_p : ndarray of float64 (n_part, n_classes)
+    """Yield slices of the samples, and the log-probabilities of all classes there: of the softmax
+    of the model's scores, or by its `_log_probabilities`.
     """
     n_rows, size = rows.shape[0], max(1, SCORES_AT_ONCE // len(model.classes_))
     scorer, n_threads = model._model(), model._threads()
@@ -71,21 +58,8 @@ def topk_probabilities(
     k: int,
     only: Restriction | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the k most probable classes of each row, and their probabilities.
-
-    Parameters
-    ----------
-    model : BaseXCClassifier
-        As for `log_probability_blocks`.
-    rows : Rows
-    only : Restriction, default=None
-        Of the labels; the probabilities are still those among all.
-
-    Returns
-    -------
-    columns : ndarray of int64 (n_rows, k)
-        Best first, ties to the smaller column.
-    probabilities : ndarray of float32 (n_rows, k)
+    """Return the k most probable classes of each sample, best first and ties to the smaller one,
+    and their probabilities among all classes, also where `only` restricts the labels.
     """
     columns = np.empty((rows.shape[0], k), dtype=np.int64)
     values = np.empty((rows.shape[0], k), dtype=np.float32)
@@ -95,6 +69,7 @@ def topk_probabilities(
             found = np.take_along_axis(log_p, columns[part], axis=1)
         else:
             columns[part], found = only.best_columns(log_p, k, part.start)
+            # A sample that may have fewer than k labels has columns of -1 at the end.
             found[columns[part] < 0] = -np.inf
         values[part] = np.exp(found)
     return columns, values

@@ -47,26 +47,20 @@ class RowsSeen:
     def with_hashes(
         self, hashes: np.ndarray, sample_weight: np.ndarray | None = None
     ) -> "RowsSeen":
-        """Return a record with the rows of another call; this one stays as it is.
-
-        Parameters
-        ----------
-        hashes : ndarray of uint64 (n_samples,)
-            Of the rows, see `Rows.hashes`.
-        sample_weight : ndarray of float (n_samples,), or None
-
-        Returns
-        -------
-        seen : RowsSeen
-        """
+        """Return a record with the samples of another call, by their `Rows.hashes`."""
         weight = float(len(hashes))
         if sample_weight is not None:
             hashes = hashes[sample_weight > 0]
             weight = float(sample_weight.sum(dtype=np.float64))
         seen = RowsSeen()
         seen.registers = self.registers.copy()
+        # Flajolet et al., 2007: the first BITS choose a register, which keeps the highest rank of
+        # the rest, the number of its leading zeros and one. The bit set below bounds it by 64 -
+        # BITS + 1.
         register = (hashes >> np.uint64(64 - BITS)).astype(np.intp)
         rest = (hashes << np.uint64(BITS)) | np.uint64(2 ** (BITS - 1))  # never 0
+        # Rounding to float64 may carry a run of ones to the next power of two: a rank too low by
+        # one, once in 2**53 numbers.
         rank = 64 - np.floor(np.log2(rest.astype(np.float64))).astype(np.int64)
         np.maximum.at(seen.registers, register, np.minimum(rank, 64 - BITS + 1).astype(np.uint8))
         seen.n_visits = self.n_visits + len(hashes)
@@ -82,6 +76,7 @@ class RowsSeen:
         call brings all rows, more calls change nothing.
         """
         estimate = self._estimate()
+        # Four standard errors of the sketch.
         if estimate < (1 + 4 * ERROR) * self.largest_call:
             return self.largest_call
         return min(estimate, self.n_visits)
@@ -98,11 +93,14 @@ class RowsSeen:
         n_visits = self.n_visits - before.n_visits
         if not n_visits or (self.registers == before.registers).all():
             return 0.0
+        # Differences of estimates, whose errors are in common: most registers are the same.
         return float(min((self._estimate() - before._estimate()) / n_visits, 1.0))
 
     def _estimate(self) -> float:
         m = N_REGISTERS
         counts = np.bincount(self.registers)
+        # Their fig. 3: alpha_m m^2 over the sum of 2^-register, and linear counting of empty
+        # registers for small numbers. Hashes of 64 bits need no correction for large ones.
         raw = 0.7213 / (1 + 1.079 / m) * m * m / (counts @ np.exp2(-np.arange(len(counts))))
         if counts[0] and raw <= 2.5 * m:
             return m * np.log(m / counts[0])

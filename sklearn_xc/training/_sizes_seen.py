@@ -46,7 +46,7 @@ class Lengths:
             raise ValueError("the bins of Lengths are not in order")
 
     def with_squares(self, squares: np.ndarray, weight: np.ndarray) -> "Lengths":
-        """Return a histogram with these rows too, of squared lengths and weights (n_samples,)."""
+        """Return a histogram with samples of these squared lengths and weights too."""
         known = (squares > 0) & (weight > 0)
         squares, weight = squares[known], weight[known]
         bins = np.concatenate([self.bins, np.floor(BINS * np.log2(squares)).astype(np.int64)])
@@ -63,6 +63,7 @@ class Lengths:
         if not len(self.bins):
             return 1.0
         below = np.cumsum(self.weight)
+        # Half of the weight on the border of two bins makes the median the mean of both.
         middle = [np.searchsorted(below, below[-1] / 2, side) for side in ("left", "right")]
         middle = np.minimum(middle, len(below) - 1)
         return float(np.sqrt((self.squares[middle] / self.weight[middle]).mean()))
@@ -106,6 +107,8 @@ class ColumnsSeen:
         found = ColumnsSeen()
         found.weight = self.weight + total
         if self.weight:
+            # Chan, Golub and LeVeque: squares about the common mean, without a pass over earlier
+            # samples.
             change = mean - self.mean
             squares = self.squares + squares + change**2 * (self.weight * total / found.weight)
             mean = self.mean + change * (total / found.weight)

@@ -43,6 +43,7 @@ class Replaced:
     def __init__(self, before: np.ndarray, now: np.ndarray) -> None:
         before, now = _as_table(before), _as_table(now)
         turned = _is_turned(now)
+        # Compared in the order of memory, by rows that lie side by side.
         places = _unlike(before.T, now.T)[::-1] if turned else _unlike(before, now)
         self.rows, self.columns = (place.astype(np.int64) for place in places)
         self.values = before[np.ix_(self.rows, self.columns)].astype(np.float32)
@@ -72,6 +73,7 @@ def _unlike(before: np.ndarray, now: np.ndarray) -> tuple[np.ndarray, np.ndarray
     for start in range(0, len(before), CLASSES_AT_ONCE):
         part = slice(start, start + CLASSES_AT_ONCE)
         unlike = before[part] != now[part]
+        # Blocks of rows, so that the comparison needs no array of flags as large as the table.
         differs |= unlike.any(axis=0)
         rows.append(start + np.flatnonzero(unlike.any(axis=1)))
     return np.concatenate(rows), np.flatnonzero(differs)
@@ -201,14 +203,8 @@ class Waiting:
         return Waiting(self.X, labels, self.weight, self.cold, (), tables)
 
     def followed_by(self, X: Matrix, labels: Labels, weight: np.ndarray | None) -> Samples:
-        """Return samples, labels and weights with those of a further part after them.
-
-        Parameters
-        ----------
-        X : ndarray or csr_array of float32 (n_samples, n_features)
-        labels : tuple
-            indptr, ids and grades, as the attributes.
-        weight : ndarray of float32 (n_samples,), or None
+        """Return samples, labels (indptr, ids and grades) and weights with those of a further part
+        after them.
         """
         indptr, ids, grades = labels
         weights = [
@@ -248,14 +244,13 @@ def _are_arrays(tables: Tables, known: Tables) -> bool | None:
 
 
 def digest_of(tables: Tables) -> int:
-    """Return 32 bits of the numbers of some tables, the same however they lie in memory.
-
-    Each number is multiplied by a number of its row and one of its column, modulo 2**32, so that
-    the sum can follow the memory: a copy in another order takes as long as all the rest.
-    """
+    """Return 32 bits of the numbers of some tables, the same however they lie in memory."""
     digest = 0
     for number, table in enumerate(tables):
         table = np.asarray(table, dtype=np.float32)
+        # Each number is multiplied by a number of its row and one of its column, modulo 2**32, so
+        # that the sum can follow the memory: a copy in another order takes as long as all the rest.
+        # Odd factors lose no bit of a number.
         factors = [_odd_numbers(n, number + 2 * axis) for axis, n in enumerate(table.shape)]
         if table.ndim == 1:
             table, factors = table[:, None], [*factors, np.ones(1, dtype=np.uint32)]
@@ -264,9 +259,11 @@ def digest_of(tables: Tables) -> int:
         for start in range(0, len(table), CLASSES_AT_ONCE):
             part = slice(start, start + CLASSES_AT_ONCE)
             bits = np.array(table[part], order="C").view(np.uint32)
-            bits ^= bits >> np.uint32(16)  # otherwise two signs that change would cancel out
+            # Otherwise two signs that change would cancel out.
+            bits ^= bits >> np.uint32(16)
             bits *= factors[1]
             sums = bits.sum(axis=1, dtype=np.uint32) * factors[0][part]
+            # Sums modulo 2**32 do not depend on their order, and hence not on that of memory.
             digest = (digest + int(sums.sum(dtype=np.uint32))) % 2**32
     return digest
 
@@ -295,29 +292,15 @@ def with_beginning(
     samples: Samples,
     first: bool,
 ) -> tuple[Samples, bool, Samples | None]:
-    """Return samples of a call after all those of the beginning, where it trains on all of them.
+    """Return samples of a call, whether to train on them from the start, and all samples of the
+    beginning, for `beginning_of`, or None where it is over.
 
-    Parameters
-    ----------
-    beginning : Waiting or None
-        Samples of calls before.
-    tables : callable
-        Returns the weights of the model.
-    samples : tuple
-        X, labels and weight, as of `Waiting.followed_by`.
-    first : bool
-        Whether no fit or part came before.
-
-    Returns
-    -------
-    samples : tuple
-    first : bool
-        Whether to train from the start.
-    known : tuple, or None
-        All samples of the beginning, for `beginning_of`; None where it is over.
+    As long as the beginning lasts, and has grown enough, the samples are all those of the
+    beginning. `first` says that no fit or part came before.
     """
     if first:
         return samples, True, samples
+    # Weights that were put in place of the model are not to be trained away.
     if beginning is None or not beginning.is_of(tables()) or _is_over(beginning, samples[0]):
         return samples, False, None
     n_before = beginning.X.shape[0]
@@ -329,10 +312,8 @@ def with_beginning(
 def ended_beginning(
     beginning: Waiting | None, tables: Callable[[], Tables], X: Matrix
 ) -> Samples | None:
-    """Return X, labels and weight of a beginning that ends as its rows have begun to come again; or
-    None.
-
-    What came last of them was not trained on from the start.
+    """Return X, labels and weight of a beginning that ends as its samples have begun to come again,
+    where the last of them were not trained on from the start; else None.
     """
     if beginning is None or beginning.cold or not beginning.is_of(tables()):
         return None
@@ -342,6 +323,7 @@ def ended_beginning(
 
 
 def _is_over(waiting: Waiting, X: Matrix) -> bool:
+    """Return whether the samples of a beginning have begun to come again."""
     return waiting.X.shape[0] >= BEGINNING and waiting.knows(X)
 
 
