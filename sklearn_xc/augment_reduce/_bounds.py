@@ -13,9 +13,8 @@ import numpy as np
 from scipy.special import logsumexp
 
 from .._kernels.augment_reduce import _bounds as kernel
-from .._kernels.augment_reduce import _noise_bounds as noise_kernel
 from .._kernels.augment_reduce._noise import draw
-from .._kernels.softmax._one_vs_each import global_one_vs_each
+from .._kernels.softmax._sampled_classes import global_one_vs_each
 from ..softmax._class_sampling import ClassSampler
 from ..softmax._probabilities import log_softmax
 from ._auto import PassSettings
@@ -63,7 +62,7 @@ class OneVsEach:
     def value(self, psi: np.ndarray, batch: np.ndarray) -> np.ndarray:
         """Return the bound of each row, with psi of all classes."""
         out = np.empty(len(psi))
-        noise_kernel.bound_one_vs_each(psi, _all_count(psi), out, self._n_threads)
+        kernel.bound_one_vs_each(psi, _all_count(psi), out, self._n_threads)
         return out
 
     def at_best(self, psi: np.ndarray) -> np.ndarray:
@@ -179,15 +178,13 @@ class AugmentedNoise:
         rate, decay = self._step
         step = rate * (1.0 + t) ** -decay
         if t == 1 and self._first == 0:
-            noise_kernel.start_noise(psi[-1], importance[-1], batch, self.mu, self.gamma, *of_noise)
+            kernel.start_noise(psi[-1], importance[-1], batch, self.mu, self.gamma, *of_noise)
         # Local step: one noise eps = mu + beta u a sample estimates the gradient of eq. 9 in mu and
         # gamma. The global step draws another one, so that the two are independent.
         u = self._draw(batch, seeds, False)
-        noise_kernel.local_noise(
-            psi[-1], importance[-1], batch, u, self.mu, self.gamma, step, *of_noise
-        )
+        kernel.local_noise(psi[-1], importance[-1], batch, u, self.mu, self.gamma, step, *of_noise)
         u = self._draw(batch, seeds, True)
-        noise_kernel.global_noise(
+        kernel.global_noise(
             psi[0], importance[0], batch, weight, u, self.mu, self.gamma, coefs, *of_noise
         )
         return coefs
@@ -196,7 +193,7 @@ class AugmentedNoise:
         """Return the bound of each row, with psi of all classes."""
         out = np.empty(len(psi))
         # Eq. 7: the expectation over q is a sum over nodes, free of noise.
-        noise_kernel.bound_noise(
+        kernel.bound_noise(
             psi,
             _all_count(psi),
             batch,
@@ -245,7 +242,7 @@ def at_equal_utilities(model: str, n_classes: int) -> tuple[np.ndarray, np.ndarr
     psi, others = np.zeros((1, 2), np.float32), np.full((1, 1), n_classes - 1, np.float32)
     mu, gamma = np.empty((2, 1))
     only = np.zeros(1, dtype=np.int32)
-    noise_kernel.start_noise(psi, others, only, mu, gamma, MODELS[model], 1)
+    kernel.start_noise(psi, others, only, mu, gamma, MODELS[model], 1)
     return mu, gamma
 
 

@@ -5,10 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._kernels.augment_reduce import _adaptive_rates
 from .._kernels.augment_reduce import _adaptive_step as kernel
 from .._kernels.common._pace import Pace
-from .._kernels.softmax._sampled_scores import scores, scores_by_class
+from .._kernels.softmax._sampled_classes import scores, scores_by_class
 from ..base._multiclass import held_out_samples
 from ..softmax._base import BaseSoftmaxClassifier
 from ..softmax._class_sampling import ClassSampler, Drawn, side_by_side
@@ -141,21 +140,21 @@ class SampledSteps:
 
     def _place_averages(self, averages: Weights | None) -> None:
         n_classes, n_features = self.W.shape
-        width = _adaptive_rates.width_of_averages(n_features)
+        width = kernel.width_of_averages(n_features)
         self._averages = in_memory(untouched_zeros((n_classes, width)))
-        stamps = n_classes, _adaptive_rates.stamps_of(width)
+        stamps = n_classes, kernel.stamps_of(width)
         self._stamps = np.zeros(stamps, dtype=np.int32)
         if averages is not None:
             self._averages[:, :n_features] = averages[0]
-            self._averages[:, width - _adaptive_rates.BLOCK_OF_INTERCEPT] = averages[1]
+            self._averages[:, width - kernel.BLOCK_OF_INTERCEPT] = averages[1]
             self._stamps[:] = self.settings.n_steps
 
     def averages(self) -> Weights:
         """Return the running averages as of now, shaped as W and b; copies."""
         n_features = self.W.shape[1]
-        _adaptive_rates.averages_as_of(self.n_steps, self._averages, self._stamps, n_features)
+        kernel.averages_as_of(self.n_steps, self._averages, self._stamps, n_features)
         width = self._averages.shape[1]
-        intercepts = self._averages[:, width - _adaptive_rates.BLOCK_OF_INTERCEPT].copy()
+        intercepts = self._averages[:, width - kernel.BLOCK_OF_INTERCEPT].copy()
         return np.array(self._averages[:, :n_features]), intercepts
 
     def _drawn(self, batch: np.ndarray, step: int) -> Drawn:

@@ -13,7 +13,7 @@ import numpy as np
 
 from .._kernels.common._pace import Pace
 from .._kernels.implicit_softmax import _coefficients, _single_steps
-from .._kernels.softmax import _one_vs_each, _sampled_scores
+from .._kernels.softmax import _sampled_classes
 from ..softmax._class_sampling import SAMPLINGS, ClassSampler, alias_table
 from ..softmax._coordinates import Weights
 from ..softmax._full_softmax import BEYOND, ExactSteps, calmed_weights
@@ -273,7 +273,7 @@ class SampledBatches(Solver):
         """
         classes, importance = self.sampler.draw(self.data.y[batch], self.seed, number_of_all)
         psi = np.empty(classes.shape, dtype=np.float32)
-        _sampled_scores.scores(
+        _sampled_classes.scores(
             *self.row_arrays(), batch, classes, self.W, self.scale, self.b, psi, self.n_threads
         )
         coefs = np.empty_like(psi)
@@ -282,8 +282,8 @@ class SampledBatches(Solver):
         touched = np.unique(classes) if self.settings.alpha > 0 else None
         if touched is not None:
             self.catch_up(touched, number, rate)
-        _sampled_scores.ascend(
-            _sampled_scores.MiniBatch(*self.row_arrays(), batch, classes, len(self.b)),
+        _sampled_classes.ascend(
+            _sampled_classes.MiniBatch(*self.row_arrays(), batch, classes, len(self.b)),
             coefs,
             rate,
             self.shrink,
@@ -320,7 +320,7 @@ class SampledBatches(Solver):
             return _coefficients.sampled_softmax(
                 psi, importance, batch, weight, coefs, self.n_threads
             )
-        _one_vs_each.global_one_vs_each(psi, importance, batch, weight, coefs, self.n_threads)
+        _sampled_classes.global_one_vs_each(psi, importance, batch, weight, coefs, self.n_threads)
         return not np.isfinite(coefs).all()
 
     def catch_up(self, classes: np.ndarray, step: int, rate: float, least: float = 1e-4) -> None:

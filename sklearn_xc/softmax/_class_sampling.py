@@ -4,8 +4,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from .._kernels.softmax import _class_sampling
-from .._kernels.softmax import _sampled_scores as kernel
+from .._kernels.softmax import _sampled_classes as kernel
 from ..utils._rows import Rows
 
 # indptr, indices, data and dense as in Rows, and numbers of samples in them.
@@ -84,10 +83,10 @@ class ClassSampler:
         classes = np.empty((len(y), self.n_sampled + 1), dtype=np.int32)
         classes[:, 0] = y
         if not self.with_replacement:
-            _class_sampling.draw_distinct(classes, self.n_classes, seed, step, self.n_threads)
+            kernel.draw_distinct(classes, self.n_classes, seed, step, self.n_threads)
             weight = (self.n_classes - 1) / self.n_sampled
             return classes, np.full((len(y), self.n_sampled), weight, dtype=np.float32)
-        _class_sampling.draw_alias(classes, self.threshold, self.alias, seed, step, self.n_threads)
+        kernel.draw_alias(classes, self.threshold, self.alias, seed, step, self.n_threads)
         # The own class is rejected, so that the others are drawn from q_k / (1 - q_y).
         drawn = self.probability[classes[:, 1:]] / (1 - self.probability[y])[:, None]
         return classes, (1 / (self.n_sampled * drawn)).astype(np.float32)
@@ -151,5 +150,5 @@ def alias_table(probability: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     n = len(probability)
     threshold, alias = probability * n / probability.sum(), np.arange(n, dtype=np.int32)
-    _class_sampling.fill_alias_table(threshold, alias)
+    kernel.fill_alias_table(threshold, alias)
     return threshold, alias

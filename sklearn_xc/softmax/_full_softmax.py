@@ -5,7 +5,6 @@ from typing import TypeAlias
 import numpy as np
 
 from .._kernels.common._pace import Pace
-from .._kernels.softmax import _full_memory
 from .._kernels.softmax import _full_step as kernel
 from .._kernels.softmax._rounded_step import apply_scales
 from ..utils._rows import Rows
@@ -149,8 +148,8 @@ class ExactSteps:
         self.rounded = not adaptive and W.shape[1] >= ROUNDED_FROM
         self._scales = np.ones(W.shape[0] if self.rounded else 0, dtype=np.float32)
         self._n_threads, self._pace = n_threads, Pace(n_threads)
-        self._samples = _full_memory.FullSamples(*self._data)
-        self._weights = _full_memory.FullWeights(
+        self._samples = kernel.FullSamples(*self._data)
+        self._weights = kernel.FullWeights(
             W, b, self._ridge, *self._state, self._scales, intercept, *self._noise(noise)
         )
         self._stop = np.zeros(1, dtype=np.int32) if stop is None else stop
@@ -175,7 +174,7 @@ class ExactSteps:
         """
         data = self._samples
         if weight is not None:
-            data = _full_memory.FullSamples(*self._data[:-1], weight)
+            data = kernel.FullSamples(*self._data[:-1], weight)
         # Plain steps are on sums over mini-batches, so that a short one is a short step.
         cut = equal_cuts if self._adaptive else cuts_at
         cuts = cut(len(order), batch_size)

@@ -1,7 +1,7 @@
 """From scores of sampled classes to steps: the double sum, noise contrastive estimation, sampled
 softmax.
 
-A mini-batch step has three phases (see `softmax/_sampled_scores`): scores psi
+A mini-batch step has three phases (see `softmax/_sampled_classes`): scores psi
 (n_rows, n_sampled + 1) of the own class and of the classes drawn, coefficients of
 the same shape, ascent of the weights along them.
 Here is the second: coefs[i, j] = minus the derivative of the loss of sample batch[i] with respect

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn_xc._kernels.common._common cimport dispatched, interrupted, prefetch, random_below
 from sklearn_xc._kernels.common._common cimport random_unit, seed_for
 from sklearn_xc._kernels.common._lazy_scale cimport is_tiny, multiply_weights
-from sklearn_xc._kernels.softmax._sampled_scores cimport Row, row_at
+from sklearn_xc._kernels.softmax._sampled_classes cimport Row, row_at
 from sklearn_xc._kernels.common._vector_ops cimport LANES
 from sklearn_xc._kernels.implicit_softmax._scalar_step cimport (
     IMPLICIT, Settings, explicit_step, implicit_step,

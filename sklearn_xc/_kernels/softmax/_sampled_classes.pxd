@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-from sklearn_xc._kernels.common._common cimport prefetch, prefetch_far
+from sklearn_xc._kernels.common._common cimport dispatched, prefetch, prefetch_far
 from sklearn_xc._kernels.common._vector_ops cimport add_multiple
 
 cdef enum:
@@ -115,3 +115,11 @@ cdef inline void add_row(Row row, float factor, float* w) noexcept nogil:
             w[row.features[e + 3]] += fourth
         for e in range(row.n - row.n % 4, row.n):
             w[row.features[e]] += factor * row.values[e]
+
+
+cdef inline float as_coef(double value) noexcept nogil:
+    """The coefficient, cut at a size that is finite when it is multiplied with a feature."""
+    return <float>min(max(value, <double>-1e36), <double>1e36)
+
+
+cdef dispatched finish_coefs(float* coefs, Py_ssize_t n, double weight) noexcept nogil

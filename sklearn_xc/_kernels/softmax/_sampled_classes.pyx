@@ -1,25 +1,137 @@
-"""Mini-batch steps on sampled classes (see `_class_sampling`): score them, step their weights.
+"""Mini-batch steps on sampled classes: draw them, score them, step their weights.
 
 Weights are class-major (n_classes, n_features). A mini-batch has `n_rows` samples; `classes`
-(n_rows, n_sampled + 1) names the classes that a sample sees, its own first. Scores and
-coefficients have the same shape. The pairs of sample and class are grouped by class (`MiniBatch`):
-a class belongs to one thread, and its samples keep their order, so that results do not depend on
-the number of threads.
+(n_rows, n_sampled + 1) names the classes that a sample sees, its own first, and `importance`
+(n_rows, n_sampled) what makes a sum over the classes drawn an unbiased estimate of the sum over all
+other classes. Scores and coefficients have the shape of `classes`. A step has three phases:
+
+    psi_ij = <w_k, x_i> + b_k                  scores, k = classes[i, j]
+    c_ij                                       coefficients: derivatives of a bound by psi_ij
+    w_k += rate * sum of c_ij x_i              over the pairs (i, j) of class k
+
+The second phase is the bound's: one-vs-each here, others in the kernels of the methods.
+
+The pairs of sample and class are grouped by class (`MiniBatch`): a class belongs to one thread, and
+its samples keep their order, so that results do not depend on the number of threads. A sample's
+draw depends on the seed, the step and its place in the mini-batch, never on threads.
 """
 
-from cython.parallel cimport prange
-from libc.stdint cimport int32_t, int64_t
+from cython.parallel cimport prange, threadid
+from libc.math cimport fabsf
+from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from sklearn_xc._kernels.common._common cimport gathered
+from sklearn_xc._kernels.common._common cimport (
+    dispatched, gathered, random_below, random_unit, seed_for,
+)
 from sklearn_xc._kernels.common._lazy_scale cimport is_tiny, multiply_weights
-from sklearn_xc._kernels.common._vector_ops cimport inner_product
+from sklearn_xc._kernels.common._math cimport fast_exp
+from sklearn_xc._kernels.common._vector_ops cimport inner_product, weight_of
 
 cdef enum:
     RADIX = 2048
     RADIX_BITS = 11
+
+
+# --------------------------------------------------------------------------------- draws of classes
+
+
+cdef void draw_distinct_row(
+    int32_t* classes, int32_t n_sampled, int32_t n_classes, uint64_t* drawn, uint64_t state
+) noexcept nogil:
+    """Floyd's method among the n_classes - 1 others, numbered without the own class.
+
+    `drawn` has a bit for each class, all zero before and after.
+    """
+    cdef int32_t j, c, last
+    for j in range(1, n_sampled + 1):
+        last = n_classes - 2 - n_sampled + j
+        c = <int32_t>random_below(&state, last + 1)
+        if drawn[c // 64] >> (c % 64) & 1:
+            c = last
+        classes[j] = c
+        drawn[c // 64] |= <uint64_t>1 << (c % 64)
+    for j in range(1, n_sampled + 1):
+        drawn[classes[j] // 64] = 0
+        classes[j] += classes[j] >= classes[0]
+
+
+def draw_distinct(
+    int32_t[:, ::1] classes, int32_t n_classes, uint64_t seed, int64_t step, int n_threads
+):
+    """OUT classes[:, 1:]: distinct classes other than classes[:, 0], uniformly."""
+    cdef Py_ssize_t i
+    cdef int32_t n_sampled = <int32_t>classes.shape[1] - 1
+    cdef uint64_t stream = seed_for(seed, step)
+    cdef uint64_t[:, ::1] drawn = np.zeros((n_threads, n_classes // 64 + 1), dtype=np.uint64)
+    for i in prange(classes.shape[0], nogil=True, schedule="static", num_threads=n_threads):
+        draw_distinct_row(
+            &classes[i, 0], n_sampled, n_classes, &drawn[threadid(), 0], seed_for(stream, i)
+        )
+
+
+cdef void draw_alias_row(
+    int32_t* classes, int32_t n_sampled, const double[::1] threshold, const int32_t[::1] alias,
+    uint64_t state,
+) noexcept nogil:
+    cdef int32_t j, c
+    for j in range(1, n_sampled + 1):
+        c = classes[0]
+        while c == classes[0]:
+            c = <int32_t>random_below(&state, <int32_t>threshold.shape[0])
+            if random_unit(&state) >= threshold[c]:
+                c = alias[c]
+        classes[j] = c
+
+
+def draw_alias(
+    int32_t[:, ::1] classes, const double[::1] threshold, const int32_t[::1] alias,
+    uint64_t seed, int64_t step, int n_threads,
+):
+    """OUT classes[:, 1:]: others than classes[:, 0], with replacement (see `alias_table`)."""
+    cdef Py_ssize_t i
+    cdef int32_t n_sampled = <int32_t>classes.shape[1] - 1
+    cdef uint64_t stream = seed_for(seed, step)
+    for i in prange(classes.shape[0], nogil=True, schedule="static", num_threads=n_threads):
+        draw_alias_row(&classes[i, 0], n_sampled, threshold, alias, seed_for(stream, i))
+
+
+def fill_alias_table(double[::1] threshold, int32_t[::1] alias):
+    """Level Walker's table: places below 1 are filled up by places above, whose rest goes on.
+
+    Parameters
+    ----------
+    threshold : (n,), IN: the probabilities times n; OUT: below which a place is kept
+    alias : (n,), IN: 0 to n - 1; OUT: what is taken else
+    """
+    cdef Py_ssize_t n = threshold.shape[0], i
+    cdef Py_ssize_t n_small = 0, n_large = 0
+    cdef int32_t low, high
+    cdef int32_t[::1] small = np.empty(n, dtype=np.int32), large = np.empty(n, dtype=np.int32)
+    with nogil:
+        for i in range(n):
+            if threshold[i] < 1:
+                small[n_small] = <int32_t>i
+                n_small += 1
+            else:
+                large[n_large] = <int32_t>i
+                n_large += 1
+        while n_small and n_large:
+            n_small -= 1
+            low, high = small[n_small], large[n_large - 1]
+            alias[low] = high
+            threshold[high] -= 1 - threshold[low]
+            if threshold[high] < 1:
+                n_large -= 1
+                small[n_small] = high
+                n_small += 1
+        for i in range(n_small):
+            threshold[small[i]] = 1
+        for i in range(n_large):
+            threshold[large[i]] = 1
+
 
 # ------------------------------------------------------------------------------ mini-batches
 
@@ -329,3 +441,42 @@ def ascend(
                 continue
             add_row(sample_at(samples, pair // width), <float>(factor * coef[pair]), w)
             b[k] += <float>(rate * intercept * intercept * coef[pair])
+
+
+# -------------------------------------------------------------------------------------- one-vs-each
+
+
+cdef dispatched finish_coefs(float* coefs, Py_ssize_t n, double weight) noexcept nogil:
+    """From probabilities: minus those of the classes drawn, and their sum for the own class."""
+    cdef double total = 0
+    cdef Py_ssize_t j
+    for j in range(1, n + 1):
+        total += coefs[j]
+    for j in range(1, n + 1):
+        coefs[j] = as_coef(-weight * coefs[j])
+    coefs[0] = as_coef(weight * total)
+
+
+cdef dispatched sigmoid_terms(
+    const float* psi, const float* importance, Py_ssize_t n, float own, float* out
+) noexcept nogil:
+    """out = importance * sigmoid(psi - own)."""
+    cdef Py_ssize_t j
+    cdef float z, power
+    for j in range(n):
+        z = psi[j] - own
+        power = fast_exp(-fabsf(z))
+        out[j] = importance[j] * (<float>1 if z > 0 else power) / (<float>1 + power)
+
+
+def global_one_vs_each(
+    const float[:, ::1] psi, const float[:, ::1] importance, const int32_t[::1] batch,
+    const float[::1] sample_weight, float[:, ::1] coefs, int n_threads,
+):
+    """Gradient of eq. 10. OUT coefs."""
+    cdef Py_ssize_t i
+    for i in prange(psi.shape[0], nogil=True, schedule="static", num_threads=n_threads):
+        sigmoid_terms(
+            &psi[i, 1], &importance[i, 0], importance.shape[1], psi[i, 0], &coefs[i, 1]
+        )
+        finish_coefs(&coefs[i, 0], importance.shape[1], weight_of(sample_weight, batch[i]))
