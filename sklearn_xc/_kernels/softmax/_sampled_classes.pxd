@@ -25,8 +25,10 @@ cdef inline Row row_at(
     row.dense = dense
     row.values = NULL
     row.features = NULL
+    # An empty array has no address.
     if row.n:
         row.values = &data[indptr[i]]
+        # Dense rows share the features 0 ... n - 1.
         row.features = &indices[0 if dense else indptr[i]]
     return row
 
@@ -61,6 +63,7 @@ cdef class MiniBatch:
     cdef bint dense
     cdef const int32_t[::1] batch
     cdef const int32_t[:, ::1] classes
+    # The pairs of group g are order[starts[g]:starts[g + 1]]; pair p is of sample p // n_seen.
     cdef int64_t n_groups, n_classes
     cdef int32_t[::1] order, spare, starts
 
