@@ -10,7 +10,7 @@ from ..softmax._full_softmax import BATCH as BATCH_OF_PLAIN
 from ..training._convergence import number_of_passes
 from ..utils._coordinates import Coordinates
 
-PUBLISHED_RATE, PUBLISHED_LENGTH = 0.02, 68  # on Bibtex, with this many ones in a row
+PUBLISHED_RATE, PUBLISHED_LENGTH = 0.02, 68  # on Bibtex, with this many ones in a sample
 # Times that, where it serves: with all classes, for gradients have no noise of drawing and rates
 # fall to zero in the end; and where many classes share the steps of those drawn, or variables of
 # the logistic model lag, so that 20 passes end far from the optimum. Gaussian noise and one-vs-each
@@ -28,7 +28,7 @@ RIDGE = 1.0  # of alpha="auto", as LogisticRegression() has on standardised colu
 EXACT_CLASSES = 50
 # Beyond, plain steps of all classes, in mini-batches of a few samples and without averages of
 # squares, lead further in less time (esco_occupations, 3,025 classes, held out: log-loss 1.76 in
-# 1.9 s, drawn classes 2.43 in 6.3 s), up to so many classes a class that a sample sees.
+# 1.9 s, drawn classes 2.43 in 6.3 s), up to this many classes for each that a sample sees.
 PLAIN_CLASSES = 2000
 # Samples that gradients of automatic steps are scaled to, where there are more: so a step does not
 # depend on how much data is still to come. With 500 to 5000 of them, models were about the same;

@@ -60,7 +60,7 @@ class OneVsEach:
         return coefs
 
     def value(self, psi: np.ndarray, batch: np.ndarray) -> np.ndarray:
-        """Return the bound of each row, with psi of all classes."""
+        """Return the bound of each sample, with psi of all classes."""
         out = np.empty(len(psi))
         kernel.bound_one_vs_each(psi, _all_count(psi), out, self._n_threads)
         return out
@@ -118,7 +118,7 @@ class AugmentedSoftmax:
         return coefs
 
     def value(self, psi: np.ndarray, batch: np.ndarray) -> np.ndarray:
-        """Return the bound of each row, with psi of all classes."""
+        """Return the bound of each sample, with psi of all classes."""
         out = np.empty(len(psi))
         kernel.bound_softmax(psi, _all_count(psi), batch, self.log_eta, out, self._n_threads)
         return out
@@ -190,7 +190,7 @@ class AugmentedNoise:
         return coefs
 
     def value(self, psi: np.ndarray, batch: np.ndarray) -> np.ndarray:
-        """Return the bound of each row, with psi of all classes."""
+        """Return the bound of each sample, with psi of all classes."""
         out = np.empty(len(psi))
         # Eq. 7: the expectation over q is a sum over nodes, free of noise.
         kernel.bound_noise(

@@ -39,7 +39,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
     is independent for each class: Gumbel noise is the softmax, Gaussian noise the multinomial
     probit, logistic noise the multinomial logistic. The method keeps the noise of the chosen class
     as a variable of each sample and maximises a lower bound of the log-likelihood (eq. 7), which is
-    a sum over the other classes [1]_: a few classes, drawn anew for each sample and step, estimate
+    a sum over the other classes [1]_: a few classes, drawn again for each sample and step, estimate
     it and its gradient without bias. A step costs the same for a hundred classes and for a million.
 
     Multiclass only; see :func:`~sklearn_xc.datasets.first_label` for labels of which a sample can
@@ -56,9 +56,9 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         softmax of up to 50 times ``n_sampled_classes + 1`` classes (1050 by default), which takes
         hardly longer there and has no noise from drawing. Beyond, up to 2000 times (42,000), it is
         "exact" in `fit` of all three models where `batch_size` and `learning_rate` are "auto", and
-        then takes plain steps of one rate on all classes in mini-batches of 16, in which rows have
-        length 1 about: drawn classes do not come as far in four times the time, on text of 3,000 to
-        3,700 classes. Probit and logistic have "exact" with these steps only. Else, and in
+        then takes plain steps of one rate on all classes in mini-batches of 16, in which samples
+        have length 1 about: drawn classes do not come as far in four times the time, on text of
+        3,000 to 3,700 classes. Probit and logistic have "exact" with these steps only. Else, and in
         `partial_fit` of more than 1050 classes, it is "augment_reduce".
     batch_size : "auto" or int, default="auto"
         Samples of a mini-batch (the paper: 379 to 1987). "auto" is 500 in `fit`, and in
@@ -82,16 +82,16 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         rho_0 of the published schedule: iteration t steps by ``rho_0 * 0.9^(t // 2000) * t^(-1/2) *
         g / (1 + sqrt(s))``, where g is the gradient over all samples and s a running average of its
         square, coordinate by coordinate. Such a step moves every weight by about rho_0 whatever the
-        gradient, and hence a score by rho_0 times the sum of the row's values. The published 0.02
-        goes with rows of some 68 ones (Bibtex).
+        gradient, and hence a score by rho_0 times the sum of the sample's values. The published
+        0.02 goes with samples of some 68 ones (Bibtex).
 
         "auto" takes steps that are free of the scale of X. Columns are brought to size 1, all by
         one factor, or each by its own where they are measured in very different units (the largest
-        more than 30 times the median one), and dense columns without zeros are centred; a row of
+        more than 30 times the median one), and dense columns without zeros are centred; a sample of
         more than ten typical lengths is taken as a shorter one, of at least three, so that corrupt
-        rows do not decide. rho_0
-        is ``0.02 * 69 / (1 + n)`` for rows of n entries on average, so that a step moves scores as
-        much as on Bibtex. The logistic model takes four times that, since its variables lag
+        samples do not decide. rho_0
+        is ``0.02 * 69 / (1 + n)`` for samples of n entries on average, so that a step moves scores
+        as much as on Bibtex. The logistic model takes four times that, since its variables lag
         behind the weights, and so does the softmax with drawn classes of more than 50 times the
         number that a sample sees, whose steps they share. `fit` with all classes and
         ``max_iter="auto"`` does so too, for its gradients have no noise from drawing, and brings
@@ -104,14 +104,14 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         is 1 on weights of columns of size 1 (see `learning_rate`), what
         ``LogisticRegression()`` has after standardising: so the model does not depend on the scale
         of X, and has an optimum on data that a linear rule separates. Plain steps of many classes
-        (see `bound`) set out from 0.05 on rows of length 1 and take from a thousandth of it to ten
-        times it, what serves the softmax best on held-out rows of some of the classes, as
+        (see `bound`) set out from 0.05 on samples of length 1 and take from a thousandth of it to
+        ten times it, what serves the softmax best on held-out samples of some of the classes, as
         :class:`ImplicitSoftmaxRegressor` does by short fits. A probit has up to six times that:
-        words that few rows share want the least, rows of a hundred columns the most.
+        words that few samples share want the least, samples of a hundred columns the most.
     init_scale : "auto" or float, default="auto"
         Standard deviation of the random weights at the start; that of the intercepts is a hundredth
-        of it. Published is 0.1, which suits rows of 0 and 1. "auto" starts from zero: it suits rows
-        of any size, and the log-likelihood was as good or better on all data tried.
+        of it. Published is 0.1, which suits samples of 0 and 1. "auto" starts from zero: it suits
+        samples of any size, and the log-likelihood was as good or better on all data tried.
     tol : float or None, default=None
         The fit stops when the bound has not risen by more than this share of it over
         `n_iter_no_change` passes, and a ConvergenceWarning says so if it never does. None makes all
@@ -140,7 +140,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         Start from the weights of the fit before, which must have had the same classes and features.
     label_feature_weight : float, default=3.0
         The sample weight of each text in `label_features`, from 0, which leaves texts out, to 1e6.
-        3 was ahead of 1 on held-out rows of three data sets, by 0.1 to 1.6 points of nDCG@5.
+        3 was ahead of 1 on held-out samples of three data sets, by 0.1 to 1.6 points of nDCG@5.
 
     Attributes
     ----------
@@ -162,7 +162,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         rho_0; with ``learning_rate="auto"`` that of columns of size 1.
     alpha_ : float
         The penalty of the last call; with ``alpha="auto"`` that on weights of columns of size 1, or
-        what plain steps found, on weights of rows of length 1.
+        what plain steps found, on weights of samples of length 1.
     n_iter_ : int
         Passes over the data of the last call.
     n_steps_ : int
@@ -186,12 +186,13 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
     with ``warm_start=True``, both.
 
     `partial_fit` takes its part for one of many: penalty and weights are relative to all different
-    rows of all calls so far, which are counted, and sizes of columns are those over all calls. The
-    averages go on from call to call. Rows are visited in the order given, and lasting steps are on
-    whole mini-batches, so that the same rows lead to the same steps in any parts. The rows left
-    over, fewer than `batch_size`, take a step for as much of a mini-batch as they are, wait in the
-    model (in copies and files too), and begin the next call, which takes that step back. A sample's
-    variable is not kept: it begins at what the classes that are drawn for the sample suggest.
+    samples of all calls so far, which are counted, and sizes of columns are those over all calls.
+    The averages go on from call to call. Samples are visited in the order given, and lasting steps
+    are on whole mini-batches, so that the same samples lead to the same steps in any parts. The
+    samples left over, fewer than `batch_size`, take a step for as much of a mini-batch as they are,
+    wait in the model (in copies and files too), and begin the next call, which takes that step
+    back. A sample's variable is not kept: it begins at what the classes that are drawn for the
+    sample suggest.
 
     In the steps of the variables t counts the passes, and hence the updates of that variable, as in
     the authors' program; with t counting mini-batches, as printed, it would all but stand still. At

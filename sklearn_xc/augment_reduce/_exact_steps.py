@@ -33,10 +33,10 @@ from ._auto import PassSettings, are_few
 from ._noise_models import NOISES, log_probability_of, slope_of_noise
 from ._samples import Samples, Watched
 
-# What the ridge takes of the slope of the noise is a power: so many times the mean square of the
-# cosine of two rows, and at most that (see `plain_settings`).
+# What the ridge takes of the slope of the noise is a power: this many times the mean square of the
+# cosine of two samples, and at most that (see `plain_settings`).
 OF_LIKENESS, MOST_POWER = 100, 1.25
-COMPARED = 500  # rows that tell how alike all are
+COMPARED = 500  # samples that tell how alike all are
 
 
 def likeness(rows: Rows, samples: np.ndarray) -> float:

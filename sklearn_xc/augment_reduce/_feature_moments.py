@@ -1,7 +1,7 @@
-"""Size and place of each feature over all rows that a model was given.
+"""Size and place of each feature over all samples that a model was given.
 
 From these follow the coordinates in which stochastic steps are free of scale (see `_coordinates`),
-whether the rows come at once or in parts.
+whether the samples come at once or in parts.
 """
 
 import numpy as np
@@ -24,12 +24,12 @@ SUMS = is_array(np.float64, least=0)
     weight_of_rows=is_not_negative,
 )
 class FeatureMoments:
-    """Sums over the rows of all calls, without those of weight zero.
+    """Sums over the samples of all calls, without those of weight zero.
 
     Attributes
     ----------
     n_entries : ndarray of float64 (n_features,)
-        Rows that have the feature.
+        Samples that have the feature.
     weight, first, second : ndarray of float64 (n_features,)
         Their sample weights, and the weighted sums of the feature's values and of its squares.
     n_rows, weight_of_rows : float
@@ -90,13 +90,13 @@ class FeatureMoments:
 
     @property
     def length(self) -> float | None:
-        """Root mean square length of a row; None before any is known."""
+        """Root mean square length of a sample; None before any is known."""
         square = self.second.sum() / self.weight_of_rows if self.weight_of_rows else 0.0
         return float(np.sqrt(square)) or None
 
     @property
     def entries_of_row(self) -> float:
-        """Entries of a row on average."""
+        """Entries of a sample on average."""
         return float(self.weight.sum() / self.weight_of_rows) if self.weight_of_rows else 0.0
 
     def entries_of_feature(self, n_rows: float) -> np.ndarray:

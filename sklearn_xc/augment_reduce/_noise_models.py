@@ -69,7 +69,7 @@ NOISES = {
 }
 MODELS = {name: noise.code for name, noise in NOISES.items()}
 
-# Rows handed to the kernel at once: between two blocks Python can take an interrupt.
+# Samples handed to the kernel at once: between two blocks Python can take an interrupt.
 ROW_BLOCK = 256
 
 

@@ -1,4 +1,4 @@
-"""What Augment-and-Reduce keeps from one call for the next beside the weights."""
+"""State of Augment-and-Reduce that a call keeps for the next one in addition to the weights."""
 
 from dataclasses import dataclass, replace
 from typing import Self
@@ -19,7 +19,7 @@ from ._feature_moments import FeatureMoments
 )
 @dataclass(frozen=True, eq=False)
 class AugmentReduceState:
-    """Rows of all calls, and averages that adaptive steps go on from.
+    """Samples of all calls, and averages that adaptive steps go on from.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class AugmentReduceState:
     def with_rows(
         self, hashes: np.ndarray, sums: tuple[np.ndarray, ...], weight: np.ndarray
     ) -> Self:
-        """Return the state with the rows of another call too: hashes, sums of features, weights."""
+        """Return the state with another call's samples too: hashes, sums of features, weights."""
         seen, moments = self.seen.with_hashes(hashes, weight), self.moments.with_sums(sums, weight)
         return replace(self, seen=seen, moments=moments)
 
@@ -65,7 +65,7 @@ class AugmentReduceState:
         return replace(self, moments=self.moments.in_columns(before, now), averages=averages)
 
     def require_sizes(self, n_classes: int, n_features: int) -> None:
-        """Raise ValueError unless the state is one of so many classes and features."""
+        """Raise ValueError unless the state is one of n_classes and n_features."""
         shapes = (n_classes, n_features), (n_classes,)
         if self.averages is not None and (
             tuple(map(np.shape, self.averages)) != shapes

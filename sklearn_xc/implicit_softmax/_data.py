@@ -21,8 +21,8 @@ NONE = np.empty(0, dtype=np.float32)
 FEW = 1000  # samples whose objective is enough for a first look
 CLASSES_AT_ONCE = 256
 SCORES_AT_ONCE = 2**22
-SHARE = 0.1  # of the rows, on which rates are tried (section 4.1)
-FEWEST_ROWS = 1000  # a tenth of fewer than 10 000 rows would say little; all where there are fewer
+SHARE = 0.1  # of the samples, on which rates are tried (section 4.1)
+FEWEST_ROWS = 1000  # a tenth of less than 10,000 would say little; all where there are fewer
 FEWEST_A_CLASS = 4
 FEWEST_VALIDATION = 250
 
@@ -80,7 +80,7 @@ class SoftmaxData(NamedTuple):
         return Whole(len(visited), self.total_weight(), counts)
 
     def entries_a_row(self) -> float:
-        """Return non-zeros of a sparse row, on average; features of a dense one."""
+        """Return non-zeros of a sparse sample, on average; features of a dense one."""
         n_samples, n_features = self.rows.shape
         return n_features if self.rows.dense else len(self.rows.data) / max(n_samples, 1)
 
@@ -91,12 +91,12 @@ class SoftmaxData(NamedTuple):
     # ------------------------------------------------------------------------- coordinates
 
     def full(self) -> "SoftmaxData":
-        """Return rows that are hardly sparse as dense ones, so that both give one model."""
+        """Return samples that are hardly sparse as dense ones, so that both give one model."""
         hardly = not self.rows.dense and len(self.rows.data) >= FULL * np.prod(self.rows.shape)
         return self._replace(rows=self.rows.as_dense()) if hardly else self
 
     def shortened(self, typical: float | None = None) -> "SoftmaxData":
-        """Return the samples with no row much longer than a typical one, by default the median."""
+        """Return the samples with none much longer than a typical one, by default the median."""
         return self._replace(rows=self.rows.shortened(self.sample_weight(), typical))
 
     def narrowed(self, columns: ColumnMap | None) -> "SoftmaxData":
@@ -109,7 +109,7 @@ class SoftmaxData(NamedTuple):
         return self._replace(rows=self.rows.inside(coordinates))
 
     def length(self) -> float:
-        """Return the length of a typical row; 1 if it is about that."""
+        """Return the length of a typical sample; 1 if it is about that."""
         return self.rows.coordinates_of_length(self.sample_weight()).scale
 
     def coordinates(self, columns: bool, fit_intercept: bool) -> Coordinates:

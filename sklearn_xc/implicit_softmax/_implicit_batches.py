@@ -152,7 +152,7 @@ def dense(matrix: Matrix) -> np.ndarray:
 
 
 def block_of_rows(rows: Rows, batch: np.ndarray) -> tuple[np.ndarray, Matrix]:
-    """Return the features of some rows and the rows in these features, float64."""
+    """Return the features of some samples and the samples in these features, float64."""
     if rows.dense:
         X = rows.data.reshape(rows.shape)[batch].astype(np.float64)
         return np.arange(rows.shape[1]), X

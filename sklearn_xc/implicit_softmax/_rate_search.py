@@ -14,7 +14,7 @@ from ._solvers import DivergenceError, Solver
 from ._train import fit_softmax
 
 DECADE = 2  # places
-RATES = 10.0 ** (np.arange(-4 * DECADE, 4 * DECADE + 1) / DECADE)  # for rows of length 1
+RATES = 10.0 ** (np.arange(-4 * DECADE, 4 * DECADE + 1) / DECADE)  # for samples of length 1
 FIRST = [3 * DECADE, 4 * DECADE, 5 * DECADE]  # places of 0.1, 1 and 10
 MOST_TRIED = 8  # three, three in one direction, two between decades
 WORTH_MORE = 1e-3  # a gain of less than that, relatively, is not worth another fit
@@ -126,7 +126,7 @@ def searched_rate(trials: Trials, workers: int, progress: Progress) -> float:
     found = search_rate(trials, workers, progress)
     if found.at_end:
         warn_not_converged(
-            f"learning_rate='auto' ends with {found.rate:g} for rows of length 1, the last "
+            f"learning_rate='auto' ends with {found.rate:g} for samples of length 1, the last "
             "rate that it tries, which was better than the one before: check the scale of the "
             "features, or choose a learning_rate",
             stacklevel=5,

@@ -73,19 +73,18 @@ class ImplicitSoftmaxRegressor(BaseSoftmaxClassifier):
     solver : {"auto", "implicit", "umax", "sgd", "one_vs_each", "nce", "importance", "exact"}, \
 default="auto"
         "auto" is "exact" unless its operations, counted over the usual epochs, are more than 2000
-        times those of "implicit": up to 85,000 classes for rows of 10 entries, 30,000 for rows of
-        200. Up to 18,579 classes exact steps were ahead on every set (see the user guide). It is
-        "implicit" as well where `n_sampled_classes` or a `sampling` other than "uniform" is asked
-        for.
-        "implicit" is the paper's method (Propositions 3 and 4). "umax" takes plain steps, after
-        raising u_i where it lies more than `delta` below a lower bound of its best value
-        (Algorithm 1); with large rates it can still blow up. "sgd" takes plain steps and often
-        overflows, which `fit` reports. These three are unbiased: they converge to the optimum.
-        "one_vs_each" (Titsias), "nce" (noise contrastive estimation with the normaliser fixed at
-        1) and "importance" (sampled softmax) are the biased methods that the paper compares with.
-        "exact" computes the softmax over all classes, in steps that never move a sample's own
-        scores by more than 16: rows that are much longer than the rest count less until the rate
-        has fallen. From 4096 classes on its steps round small probabilities at
+        times those of "implicit": up to 85,000 classes for samples of 10 entries, 30,000 for
+        samples of 200. Up to 18,579 classes exact steps were ahead on every set (see the user
+        guide). It is "implicit" as well where `n_sampled_classes` or a `sampling` other than
+        "uniform" is asked for. "implicit" is the paper's method (Propositions 3 and 4). "umax"
+        takes plain steps, after raising u_i where it lies more than `delta` below a lower bound of
+        its best value (Algorithm 1); with large rates it can still blow up. "sgd" takes plain steps
+        and often overflows, which `fit` reports. These three are unbiased: they converge to the
+        optimum. "one_vs_each" (Titsias), "nce" (noise contrastive estimation with the normaliser
+        fixed at 1) and "importance" (sampled softmax) are the biased methods that the paper
+        compares with. "exact" computes the softmax over all classes, in steps that never move a
+        sample's own scores by more than 16: samples that are much longer than the rest count less
+        until the rate has fallen. From 4096 classes on its steps round small probabilities at
         random, which leaves the mean of a step as it is and takes half of the time.
     formulation : {"pairwise", "raman"}, default="pairwise"
         The double sum: the paper's (eq. 6), on differences of scores, or that of Raman et al.
@@ -96,7 +95,7 @@ default="auto"
     n_sampled_classes : int, default=None
         Classes drawn for each sample of a step, at most all others; None is the published number:
         1 for "implicit", "umax" and "sgd", 5 for the biased methods. With "implicit" they are drawn
-        for the whole mini-batch, beside the labels in it (appendix F.3). Not used by "exact".
+        for the whole mini-batch, in addition to its labels (appendix F.3). Not used by "exact".
     sampling : {"uniform", "frequency"}, default=None
         How classes are drawn, as published or, but for "exact" and mini-batches of "implicit", half
         uniformly and half by their frequency; terms are weighted so that the unbiased solvers stay
@@ -105,37 +104,36 @@ default="auto"
     alpha : "auto" or float, default="auto"
         Strength of the ridge, from 0 (the published setting) to 1e12; intercepts are free of it.
         Without it there is no finite optimum on data that a linear rule separates. "auto" sets out
-        from 0.05 times the squared length of a row (the median; of dense rows the length of what is
-        left without their mean), so that the same rows in other units give the same predictions;
-        where dense columns are in very different units, one strength for each, 0.05 times the
-        number of columns and their variance. `fit` of "exact" then takes from a thousandth of it to
-        ten times it, by short fits of a fifth of the classes, three hundred or more of them, with
-        all their rows up to 3000: a decade up or down for as long as the log-loss of a fifth of
-        these rows falls by more than 0.02 and two standard errors, and half a decade back if that
-        loses no more. Where fewer than 50 rows can be held out, for other solvers and in
-        `partial_fit` it stays 0.05. See `alpha_`.
+        from 0.05 times the squared length of a sample (the median; of dense samples the length of
+        what is left without their mean), so that the same samples in other units give the same
+        predictions; where dense columns are in very different units, one strength for each, 0.05
+        times the number of columns and their variance. `fit` of "exact" then takes from a
+        thousandth of it to ten times it, by short fits of a fifth of the classes, three hundred or
+        more of them, with all their samples up to 3000: a decade up or down for as long as the
+        log-loss of a fifth of these samples falls by more than 0.02 and two standard errors, and
+        half a decade back if that loses no more. Where fewer than 50 samples can be held out, for
+        other solvers and in `partial_fit` it stays 0.05. See `alpha_`.
     learning_rate : "auto" or float, default="auto"
         Rate of the first epoch, up to 1e12. It multiplies the gradient of each sample's term,
         without the number of samples N, so that a rate found on a part of the samples carries over:
         a rate eta of the paper is ``learning_rate * n / N`` with n samples a step. "auto" follows
-        the paper, but for three things: rates are for rows of length 1, that is divided by the
-        squared length of a row; of 1e-4, ..., 1e4 only those around the best are tried, and half
-        decades beside it; and after `max_iter` epochs on a tenth of the samples (at least 1000 and,
+        the paper, but for three things: rates are for samples of length 1, that is divided by the
+        squared length of a sample; of 1e-4, ..., 1e4 only those around the best are tried, and half
+        decades next to it; and after `max_iter` epochs on a tenth of the samples (at least 1000 and
         up to a third, four for each class) the log-loss of as many other samples decides, or the
-        training objective where fewer than 250 are left. "exact" searches so with up to a
-        thousand samples and 250 classes; a part of more makes fewer steps and so likes higher
-        rates. There the rate is 10, or with 20 rows a class and more 10 over the root of ten, times
-        16 over a larger `batch_size`; with up to three hundred classes lower ones are tried as
-        ridges are. `partial_fit` searches nothing:
-        what comes first may be small. It takes the rate of a `fit` before it, or 1 for rows of
-        length 1 (0.1 for "umax", 0.01 for "sgd").
+        training objective where fewer than 250 are left. "exact" searches so with up to a thousand
+        samples and 250 classes; a part of more makes fewer steps and so likes higher rates. There
+        the rate is 10, or with 20 samples a class and more 10 over the root of ten, times 16 over a
+        larger `batch_size`; with up to three hundred classes lower ones are tried as ridges are.
+        `partial_fit` searches nothing: what comes first may be small. It takes the rate of a `fit`
+        before it, or 1 for samples of length 1 (0.1 for "umax", 0.01 for "sgd").
     decay : {"linear", "inverse"} or float, default="linear"
         Factor on the rate after each epoch, above 0 and up to 1, published as 0.9; "inverse" makes
         it ``1 / (1 + t)`` after t epochs. With "linear",
         epoch e = 0, 1, ... of `max_iter` has ``1 - (e + 1/2) / max_iter`` of the rate, which suits
-        fits of few epochs too and was as good or better on held-out rows of six data sets (see
+        fits of few epochs too and was as good or better on held-out samples of six data sets (see
         the user guide). `partial_fit` does not know how many epochs there will be: after t passes
-        over all rows so far, linear means ``1 / sqrt(1 + t)``.
+        over all samples so far, linear means ``1 / sqrt(1 + t)``.
     max_iter : "auto" or int, default="auto"
         Epochs. An epoch visits every sample once; the paper's 50 epochs of N iterations are 50.
         "auto" is 50, or 10 for "exact", or as many as make a thousand steps. There is no `tol`: the
@@ -148,8 +146,8 @@ default="auto"
     intercept_scaling : "auto" or float, default="auto"
         Value c, above 0 and up to 1e12, of a constant feature that each sample has for the sake of
         b_k: intercepts take c^2 of the step that a feature equal to 1 would take. "auto" is a tenth
-        of the median length of the rows, or 1 if all are zero: at 1 the intercepts of unit rows
-        outrun the weights, which cost up to 0.5 of log-likelihood on text.
+        of the median length of the samples, or 1 if all are zero: at 1 the intercepts of unit
+        samples outrun the weights, which cost up to 0.5 of log-likelihood on text.
     shuffle : bool, default=True
         Whether each epoch visits the samples in a random order of its own, or always in that of the
         rows. Mini-batches of "implicit" are a fixed partition of the samples, of which the order
@@ -176,7 +174,7 @@ default="auto"
         Start the next fit, on the same classes and features, from the weights of the last.
     label_feature_weight : float, default=3.0
         The sample weight of each text in `label_features`, from 0, which leaves texts out, to 1e6.
-        3 was ahead of 1 on held-out rows of three data sets, by 0.1 to 1.6 points of nDCG@5.
+        3 was ahead of 1 on held-out samples of three data sets, by 0.1 to 1.6 points of nDCG@5.
 
     Attributes
     ----------
@@ -213,17 +211,17 @@ default="auto"
 
     Notes
     -----
-    Steps are made in coordinates in which rows have length 1 about (the median), and weights are
-    brought back in the end: the scale of X does not decide what is learnt. Nor do corrupt rows: one
-    of more than ten median lengths (of all calls so far) is taken as a shorter one, of at least
-    three. With intercepts, rows of which a quarter or more is not zero are taken from their mean,
-    which changes the way and not the optimum; where dense columns are in very different units, as
-    measurements often are, each is scaled by its deviation (with a number for `alpha` only by
-    "exact", as only it has a ridge for each feature). Other sparse rows are neither shifted nor
-    scaled by columns.
+    Steps are made in coordinates in which samples have length 1 about (the median), and weights are
+    brought back in the end: the scale of X does not decide what is learnt. Nor do corrupt samples:
+    one of more than ten median lengths (of all calls so far) is taken as a shorter one, of at least
+    three. With intercepts, samples of which a quarter or more is not zero are taken from their
+    mean, which changes the way and not the optimum; where dense columns are in very different
+    units, as measurements often are, each is scaled by its deviation (with a number for `alpha`
+    only by "exact", as only it has a ridge for each feature). Other sparse samples are neither
+    shifted nor scaled by columns.
 
     `partial_fit` means `fit`: a part carries its share of the ridge among all different samples of
-    all calls, told apart by a hash, and the auxiliary variables of up to 2**22 samples are kept
+    all calls, distinguished by a hash, and the auxiliary variables of up to 2**22 samples are kept
     between calls, 16 bytes each. A `ConvergenceWarning` is given where "auto" ends with the last
     rate that it tries, and where the objective of a cold fit ends above that of weights of zero.
 
@@ -232,7 +230,7 @@ default="auto"
     worker; and ``16 * (N + K)`` bytes of auxiliary variables. A fit that needs more than the limit
     is refused before anything is allocated.
 
-    ``ImplicitSoftmaxRegressor.PUBLISHED`` holds the settings of the paper by solver, for rows of
+    ``ImplicitSoftmaxRegressor.PUBLISHED`` holds the settings of the paper by solver, for samples of
     unit length (and those of its figure 2 and appendix G as "umax_raman" and "nce_single").
 
     Where [1]_ is in error: in the ridge of its appendix F.3 the learning rate is lost between the
@@ -404,8 +402,8 @@ default="auto"
     ) -> None:
         """Make one pass over more samples and the leftover ones (see `training/_waiting.py`).
 
-        Rows are visited in the order given, draws and auxiliary variables go on, and coordinates
-        are those of all rows so far: weights outside do not change with them.
+        Samples are visited in the order given, draws and auxiliary variables go on, and coordinates
+        are those of all samples so far: original weights do not change with them.
         """
         n_calls = vars(self).get("n_iter_", 0)
         X, codes, sample_weight, n_new, cold = self._with_waiting(X, codes, sample_weight, first)
@@ -553,7 +551,7 @@ default="auto"
     def _require_room(
         self, settings: SolverSettings, rows: Rows, workers: int, start: Weights | None
     ) -> None:
-        """Refuse weights of so many fits at a time that do not fit into memory."""
+        """Refuse weights of all fits that run at a time if they do not fit into memory."""
         # In another layout than that of prediction they are copied in the end.
         n_copies = 1 if solver_class(settings).by_feature(rows.dense) else 2
         n_copies = max(n_copies, workers) + (start is not None)

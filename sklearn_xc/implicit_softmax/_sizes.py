@@ -1,4 +1,4 @@
-"""Sizes of the rows of all calls of ImplicitSoftmaxRegressor, and coordinates that suit them."""
+"""Sizes of the samples of all calls of ImplicitSoftmaxRegressor, and coordinates that suit them."""
 
 from typing import Any
 
@@ -20,18 +20,18 @@ from ..utils._rows import ALREADY, FULL
     n_entries=is_not_negative,
 )
 class Sizes:
-    """Sizes of the rows of all calls, which `SoftmaxData.coordinates` needs.
+    """Sizes of the samples of all calls, which `SoftmaxData.coordinates` needs.
 
     Attributes
     ----------
     lengths : Lengths
     distances : Lengths
-        Of dense rows, from `near`.
+        Of dense samples, from `near`.
     columns : ColumnsSeen
         Of dense rows.
     n_near : float
     near : ndarray of float64 (n_features,), or of size 0
-        The mean of dense rows that are not much longer than most, and their number.
+        The mean of dense samples that are not much longer than most, and their number.
     n_nonzero, n_entries : float
         Of dense rows.
     """
@@ -56,7 +56,7 @@ class Sizes:
         return found
 
     def with_mean(self, n_rows: float, mean: np.ndarray) -> "Sizes":
-        """Return a record with the mean of more dense rows that are not much longer than most."""
+        """Return a record with the mean of more dense samples not much longer than most."""
         near = self.near if len(self.near) else np.zeros(len(mean))
         # The mean of all, without a pass over earlier samples.
         n_near = self.n_near + n_rows

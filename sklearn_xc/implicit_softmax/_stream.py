@@ -1,7 +1,7 @@
 """State of a softmax fit over its samples, so that the parts of a stream add up to one fit.
 
 A part of the samples does not say how many there are in all, which the penalty that it carries
-depends on, nor what the double sum's auxiliary variables were when its rows came by before.
+depends on, nor what the double sum's auxiliary variables were when its samples came by before.
 """
 
 import hashlib
@@ -15,7 +15,8 @@ from ..utils._coordinates import Coordinates
 from ..utils._records import either, is_a, is_array, is_count, is_positive, record
 from ._sizes import Sizes
 
-# Auxiliary variables are kept of this many rows at most, 16 bytes each; which, their hashes decide.
+# Auxiliary variables are kept of this many samples at most, 16 bytes each; which, their hashes
+# decide.
 MOST_KEPT = 2**22
 
 
@@ -63,7 +64,7 @@ class Stream:
     coordinates : Coordinates
         In which the steps are made.
     length : float
-        Of a typical row as it came, in the first call: the unit of the rate that is reported.
+        Of a typical sample as it came, in the first call: the unit of the rate that is reported.
     typical : float
         The same, of all calls.
     sizes : Sizes
@@ -71,7 +72,7 @@ class Stream:
     entries : ndarray of int64 (n_features,), or None
         Visits of samples that have each feature.
     keys : ndarray of uint64 (n,)
-        Hashes of rows with their labels, ascending.
+        Hashes of samples with their labels, ascending.
     u : ndarray of float64 (n,)
         Their auxiliary variables.
     draws : ndarray of uint64, of size 1 or 0
@@ -88,7 +89,7 @@ class Stream:
 
     def _check_record(self) -> None:
         if len(self.keys) != len(self.u):
-            raise ValueError("the auxiliary variables of a Stream are not one for each row")
+            raise ValueError("the auxiliary variables of a Stream are not one for each sample")
         if not (self.keys[1:] > self.keys[:-1]).all():
             raise ValueError("the keys of a Stream are not in order")
         if len(self.draws) > 1:
@@ -146,7 +147,7 @@ class Stream:
         return u
 
     def whole(self, class_counts: np.ndarray) -> Whole:
-        """Return totals of all calls, if its rows come equally often."""
+        """Return totals of all calls, if its samples come equally often."""
         n_samples, entries = self.seen.n_rows, self.entries
         if entries is not None:
             # Visits count entries of samples that come again; scaled to different samples, if all

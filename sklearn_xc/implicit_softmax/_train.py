@@ -1,7 +1,7 @@
 """The fit of ImplicitSoftmaxRegressor: which solver, how many passes, which rate.
 
-All of it works in coordinates in which rows have length 1 about (see `_coordinates`), so that one
-grid of rates, one ridge and one constant feature suit data of any scale.
+All of it works in coordinates in which samples have length 1 about (see `_coordinates`), so that
+one grid of rates, one ridge and one constant feature suit data of any scale.
 """
 
 from collections.abc import Callable
@@ -38,8 +38,9 @@ WITH_RAMAN = "umax", "sgd"
 USUAL_PASSES = dict.fromkeys(PUBLISHED_SIZES, 50) | {"exact": 10}
 # Rates of a stream, of which nothing is known when its first part comes.
 RATES_OF_STREAMS = dict.fromkeys(PUBLISHED_SIZES, 1.0) | {"umax": 0.1, "sgd": 0.01}
-# Operations of a step on one sample and one class, beside four for each entry of the row, and how
-# many times the operations of "implicit" those of "exact" may be for the sake of the better model.
+# Operations of a step on one sample and one class, in addition to four for each entry of a sample,
+# and how many times the operations of "implicit" those of "exact" may be for the sake of the better
+# model.
 STEP_COST = 100
 WORTH = 2000
 SEARCH = 1.7  # a fit with its rate search, in fits

@@ -78,7 +78,7 @@ class BaseSoftmaxClassifier(
             int(4 * n_copies * shape[0] * shape[1] + also),
             f"fit: dense weights of {shape[0]} classes and {shape[1]} features "
             f"({n_copies:g} float32 numbers each)",
-            "use fewer features (VarianceThreshold() before it drops those that no row has; "
+            "use fewer features (VarianceThreshold() before it drops those that no sample has; "
             "a feature selection, or a smaller hashing, others), or "
             "PPDSparseClassifier, whose weights are sparse",
         )

@@ -13,14 +13,14 @@ from ..utils._rows import Rows
 # the caches when it is written; with more, threads wait for each other less often. Rounded steps
 # share its samples among threads.
 BATCH = 16
-# Rate of the sum of a mini-batch's gradients on rows of length 1, and the ridge there, from which
-# `_pilot` sets out. Among 1, 3, 10 and 30 the best rate had a log-loss at most 2.5 % lower than 10
-# has, on held-out rows of nine sets of 1,600 to 10,000 classes, sparse and dense: not worth a
-# search that takes as long as fits. With so many rows a class there are more steps on each, and a
-# third of it was as good or up to 3 % better on six sets.
+# Rate of the sum of a mini-batch's gradients on samples of length 1, and the ridge there, from
+# which `_pilot` sets out. Among 1, 3, 10 and 30 the best rate had a log-loss at most 2.5 % lower
+# than 10 has, on held-out samples of nine sets of 1,600 to 10,000 classes, sparse and dense: not
+# worth a search that takes as long as fits. With MANY_ROWS_A_CLASS there are more steps on
+# each, and a third of it was as good or up to 3 % better on six sets.
 RATE, RIDGE = 10.0, 0.05
 MANY_ROWS_A_CLASS = 20
-INTERCEPT = 0.1  # the constant feature of the intercepts, on rows of length 1
+INTERCEPT = 0.1  # the constant feature of the intercepts, on samples of length 1
 # Score of the places beyond the classes: e to it is 0, and unlike that of infinity 0 times it too.
 BEYOND = -1e30
 # From this many classes on plain steps round small probabilities. With fewer a step of all
@@ -31,11 +31,11 @@ NO_NOISE = np.empty(0)
 NOISES = {"softmax": 0, "probit": 1, "logistic": 2}  # of the kernel `_noise_row`
 # A name of NOISES, and the mean and deviation of each sample's noise, float64 (n_samples,).
 NoiseOfSamples: TypeAlias = tuple[str, np.ndarray, np.ndarray]
-LONGEST_MOVE = 16.0  # of a score, in a step on its own row
+LONGEST_MOVE = 16.0  # of a score, in a step on its own sample
 
 
 def usual_rate(n_samples: int, n_classes: int, batch_size: int = BATCH) -> float:
-    """Return the rate of a fit on rows of length 1."""
+    """Return the rate of a fit on samples of length 1."""
     many = n_samples >= MANY_ROWS_A_CLASS * n_classes
     return (RATE / 10**0.5 if many else RATE) * min(1.0, BATCH / batch_size)
 
@@ -206,5 +206,5 @@ class ExactSteps:
         return averages
 
     def finish(self) -> None:
-        """Make W the weights: `epoch` may leave factors beside it."""
+        """Multiply W by the factors that `epoch` may have left."""
         apply_scales(self.W, self._scales, self._n_threads)

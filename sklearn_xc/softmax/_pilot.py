@@ -1,11 +1,11 @@
 """The ridge and the rate of softmax models, found by short fits of some of the classes.
 
-How strong a ridge serves best depends on how clean labels are, how many rows classes have and how
-alike rows are: from a thousandth of the constant to ten times it. None of these puts sets in order
-by itself (rows of bibtex and of docstrings are equally alike, and ten times apart in what is best),
-and no rule in several was tried. Fits of some classes with all their rows find it. Fewer rows of
-each class would want a weaker one, fewer classes want nearly the same. They are judged by the
-log-loss of rows held out.
+How strong a ridge serves best depends on how clean labels are, how many samples classes have and
+how alike samples are: from a thousandth of the constant to ten times it. None of these puts sets in
+order by itself (samples of bibtex and of docstrings are equally alike, and ten times apart in what
+is best), and no rule in several was tried. Fits of some classes with all their samples find it.
+Fewer samples of each class would want a weaker one, fewer classes want nearly the same. They are
+judged by the log-loss of held-out samples.
 """
 
 from typing import NamedTuple
@@ -19,15 +19,17 @@ from ..utils._rows import Rows
 from ._full_softmax import BATCH, BEYOND, INTERCEPT, RIDGE, ExactSteps, calmed_weights
 from ._probabilities import log_softmax
 
-# A fifth of the classes with their rows make fits of a twenty-fifth of the operations. Fewer than
-# three hundred, or all, are too unlike the whole; more than some thousand rows tell little more.
+# A fifth of the classes with their samples make fits of a twenty-fifth of the operations. Fewer
+# than three hundred, or all, are too unlike the whole; more than some thousand samples tell little
+# more.
 SHARE, FEWEST_CLASSES, MOST_ROWS = 0.2, 300, 3000
 HELD_OUT, FEWEST_HELD_OUT = 0.2, 50
 MOST_PASSES = 10
 LOWEST, HIGHEST = -3.0, 1.0  # powers of ten of the constant
 LEAST_RATE, HALF_DECADE = 0.1, 10**0.5
-# Log-loss that another ridge must gain, and standard errors. Rows to come are less like those of
-# training than rows held out: digits, whose test rows are of other writers, lose by gains of 0.01.
+# Log-loss that another ridge must gain, and standard errors. Samples to come are less like those of
+# training than held-out samples: digits, whose test samples are of other writers, lose by gains of
+# 0.01.
 WORTH_MORE, CHANCE = 0.02, 2
 CLEAR_GAIN = 0.8  # times the log-loss
 
@@ -128,7 +130,7 @@ def pilot_of(
     of_them = samples[np.isin(y[samples], classes)]
     chosen = rng.permutation(of_them)[:MOST_ROWS]
     codes = np.searchsorted(classes, y[chosen]).astype(np.int32)
-    first = np.unique(codes, return_index=True)[1]  # every class keeps a row
+    first = np.unique(codes, return_index=True)[1]  # every class keeps a sample
     free = np.setdiff1d(np.flatnonzero(chosen < len(y) - n_texts), first)
     held_out = np.sort(rng.permutation(free)[: int(HELD_OUT * len(chosen))])
     if len(held_out) < FEWEST_HELD_OUT:
@@ -151,8 +153,8 @@ def pilot_of(
 
 
 def ridge_by(pilot: RidgePilot | None, rate: float, usual: float = RIDGE) -> float:
-    """Return the ridge for rows of length 1 that serves a RidgePilot best at this rate, the usual
-    one for None.
+    """Return the ridge for samples of length 1 that serves a RidgePilot best at this rate, the
+    usual one for None.
     """
     if pilot is None:
         return usual
@@ -179,9 +181,9 @@ def rate_by(pilot: RidgePilot | None, ridge: float | np.ndarray, rate: float) ->
     """
     if pilot is None:
         return rate
-    # Fits of fewer rows make fewer steps, and scores of fewer classes grow further, which asks for
-    # higher rates. So a higher one has to gain a fifth of the log-loss: three times the rate gains
-    # 29 % on clean generated words, where it is best by 32 % on all classes, and 12 % on
+    # Fits of fewer samples make fewer steps, and scores of fewer classes grow further, which asks
+    # for higher rates. So a higher one has to gain a fifth of the log-loss: three times the rate
+    # gains 29 % on clean generated words, where it is best by 32 % on all classes, and 12 % on
     # misspellings, where it loses as much.
     if not pilot.whole:
         higher = rate * HALF_DECADE
@@ -204,6 +206,6 @@ def ridge_and_rate(
 
 
 def gains(losses: np.ndarray, before: np.ndarray) -> bool:
-    """Return whether losses of the same rows are less than those before, by more than chance."""
+    """Return whether losses of the same samples are less than those before, by more than chance."""
     gain = before - losses
     return gain.mean() > max(WORTH_MORE, CHANCE * gain.std() / np.sqrt(len(gain)))

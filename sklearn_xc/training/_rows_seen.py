@@ -1,9 +1,9 @@
-"""How many different rows a model has been given, over all calls of fit and partial_fit.
+"""How many different samples a model has been given, over all calls of fit and partial_fit.
 
 An objective that sums over samples has to know how many there are before it can say what part of
 its penalty one of them carries. `fit` sees them all; a stream of parts does not, and may come by
-several times. Rows are told apart by a hash, and the hashes are counted by a HyperLogLog sketch
-(Flajolet et al., 2007), whose size does not grow with the stream.
+several times. Samples are distinguished by a hash, and the hashes are counted by a HyperLogLog
+sketch (Flajolet et al., 2007), whose size does not grow with the stream.
 """
 
 import numpy as np
@@ -22,18 +22,18 @@ ERROR = 1.04 / N_REGISTERS**0.5  # relative standard error of the number
     largest_call=is_count,
 )
 class RowsSeen:
-    """The rows of all calls, without those of weight zero.
+    """The samples of all calls, without those of weight zero.
 
     Attributes
     ----------
     registers : ndarray of uint8 (N_REGISTERS,)
         For each the largest number of leading zeros, and one, of a hash that fell into it.
     n_visits : int
-        Rows of all calls, those that came again too.
+        Samples of all calls, those that came again too.
     weight_of_visits : float
         Their sample weights.
     largest_call : int
-        Rows of the call with most: these count, also where some are equal.
+        Samples of the call with most: these count, also where some are equal.
     """
 
     def __init__(self) -> None:
@@ -70,10 +70,10 @@ class RowsSeen:
 
     @property
     def n_rows(self) -> float:
-        """Different rows, about; at least those of the largest call, at most those of all.
+        """Different samples, about; at least those of the largest call, at most those of all.
 
         Exactly those of the largest call if the sketch does not speak clearly for more: where one
-        call brings all rows, more calls change nothing.
+        call brings all samples, more calls change nothing.
         """
         estimate = self._estimate()
         # Four standard errors of the sketch.
@@ -83,13 +83,13 @@ class RowsSeen:
 
     @property
     def weight(self) -> float:
-        """Total weight of the different rows: their number times the mean weight of a visit."""
+        """Total weight of the different samples: their number times the mean weight of a visit."""
         if not self.n_visits:
             return 0.0
         return self.n_rows * self.weight_of_visits / self.n_visits
 
     def new_since(self, before: "RowsSeen") -> float:
-        """Return the share of rows after an earlier record that had not come before it."""
+        """Return the share of samples after an earlier record that had not come before it."""
         n_visits = self.n_visits - before.n_visits
         if not n_visits or (self.registers == before.registers).all():
             return 0.0

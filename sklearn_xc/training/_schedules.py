@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ._rows_seen import RowsSeen
 
 Passes = TypeVar("Passes", float, np.ndarray)
-SKETCHED = 0.05  # of a pass, which counting rows by a sketch may be wrong by
+SKETCHED = 0.05  # of a pass, which counting samples by a sketch may be wrong by
 # The constraint of a parameter `decay`.
 DECAY = [StrOptions({"linear", "inverse"}), Interval(Real, 0, 1, closed="right")]
 

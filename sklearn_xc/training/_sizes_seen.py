@@ -19,14 +19,14 @@ NO_COLUMNS = np.zeros(0)
     squares=is_array(np.float64, least=0),
 )
 class Lengths:
-    """A histogram of the lengths of rows that are not zero.
+    """A histogram of the lengths of samples that are not zero.
 
     Attributes
     ----------
     bins : ndarray of int64 (n_bins,)
         Ascending: the logarithms of squared lengths, rounded down.
     weight, squares : ndarray of float64 (n_bins,)
-        Weights of the rows in each, and the weighted sum of their squared lengths.
+        Weights of the samples in each, and the weighted sum of their squared lengths.
     """
 
     def __init__(

@@ -1,10 +1,10 @@
-"""Rows of a stream that wait until they fill a mini-batch.
+"""Samples of a stream that wait until they fill a mini-batch.
 
 Where steps are divided by what gradients have been, two steps on halves of a mini-batch are not one
-step on the whole. So that the same rows lead to the same steps in whatever parts they come, lasting
-steps are on whole mini-batches only. What is left of a part takes a step for as much of a
+step on the whole. So that the same samples lead to the same steps in whatever parts they come,
+lasting steps are on whole mini-batches only. What is left of a part takes a step for as much of a
 mini-batch as it is, so that predictions know it; the next call takes this step back, and begins
-with the rows that it was on.
+with the samples that it was on.
 """
 
 from collections.abc import Callable, Sequence
@@ -193,7 +193,7 @@ class Waiting:
         return [part.put_back(t) for part, t in zip(self.replaced, tables, strict=True)]
 
     def knows(self, X: Matrix) -> bool:
-        """Return whether more than half of these rows are there: they have begun to come again."""
+        """Return whether more than half of these samples are there: they begin to come again."""
         hashes = as_rows(X).hashes()
         return bool(np.isin(hashes, as_rows(self.X).hashes()).mean() > 0.5)
 
@@ -283,7 +283,7 @@ def _is_turned(table: np.ndarray) -> bool:
     return table.ndim == 2 and table.strides[0] < table.strides[1]
 
 
-# ------------------------------------------------------------------------ the first rows of all
+# ------------------------------------------------------------------------ the first samples of all
 
 
 def with_beginning(
