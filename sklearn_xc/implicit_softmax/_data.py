@@ -8,6 +8,7 @@ import numpy as np
 
 from ..base._label_texts import Texts
 from ..softmax._base import BaseSoftmaxClassifier
+from ..softmax._coordinates import Weights
 from ..utils._column_map import ColumnMap
 from ..utils._coordinates import Coordinates
 from ..utils._far_rows import FAR
@@ -226,6 +227,12 @@ class SoftmaxData(NamedTuple):
         few = self.take(chosen)
         return few, alpha * (few.total_weight() / self.total_weight())
 
+    def losses(
+        self, alpha: float | np.ndarray, seed: int, computed: bool, read: bool
+    ) -> "EpochLosses":
+        """Return the objectives of a fit on these samples."""
+        return EpochLosses(self, alpha, seed, computed, read)
+
     def part_for_rates(
         self, alpha: float | np.ndarray, seed: int
     ) -> tuple["SoftmaxData", float | np.ndarray, Callable[..., float]]:
@@ -249,6 +256,35 @@ class SoftmaxData(NamedTuple):
         if len(others) >= FEWEST_VALIDATION:
             return part, share * alpha, partial(self.take(others).objective, alpha=0.0)
         return part, share * alpha, partial(part.objective, alpha=share * alpha)
+
+
+class EpochLosses:
+    """Objectives after epochs: of all samples for a curve, or of a few for a reader.
+
+    Attributes
+    ----------
+    curve : list of float
+        Of all samples, after each epoch; empty where it is not `computed`.
+    """
+
+    def __init__(
+        self, data: SoftmaxData, alpha: float | np.ndarray, seed: int, computed: bool, read: bool
+    ) -> None:
+        self._data, self._alpha, self._computed, self._read = data, alpha, computed, read
+        # The objective of all samples and classes would take as long as an epoch.
+        self._few, self._ridge_of_few = data.few(alpha, seed)
+        self.curve: list[float] = []
+
+    def after_epoch(self, weights: Callable[[], Weights]) -> float | None:
+        """Return the objective of the weights; None where nobody wants to know it."""
+        if self._computed:
+            self.curve.append(self._data.objective(*weights(), self._alpha))
+            return self.curve[-1]
+        return self.of_few(weights()) if self._read else None
+
+    def of_few(self, weights: Weights) -> float:
+        """Return the objective of a few samples."""
+        return self._few.objective(*weights, self._ridge_of_few)
 
 
 def rows_of_part(n_rows: int, n_classes: int) -> int:

@@ -1,6 +1,6 @@
 """ImplicitSoftmaxRegressor: softmax regression by unbiased stochastic gradients on a double sum."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -488,17 +488,9 @@ default="auto"
         # Kernels in other threads read it, and end when Ctrl-C has set it.
         stop = np.zeros(1, dtype=np.int32)
         trials = self._trials(data, settings, start, shares, seed, stop) if searching else None
-        whole, curve = stream.whole(self._support) if part else None, []
+        whole = stream.whole(self._support) if part else None
         solver = self._solver(data, replace(settings, whole=whole), seed, self._threads(), stop)
-        # The objective of all samples and classes would take as long as an epoch.
-        few, ridge_of_few = data.few(settings.alpha, seed)
-
-        def on_epoch(weights: Callable[[], Weights]) -> float | None:
-            if self.compute_loss:
-                curve.append(data.objective(*weights(), settings.alpha))
-                return curve[-1]
-            return few.objective(*weights(), ridge_of_few) if progress.verbose else None
-
+        losses = data.losses(settings.alpha, seed, self.compute_loss, progress.verbose)
         try:
             if trials is not None:
                 rate = searched_rate(trials, workers, progress)
@@ -508,16 +500,21 @@ default="auto"
                 # u of samples that came before; log K, the optimum for W = 0, for others.
                 solver.u = stream.auxiliary(keys, np.log(n_classes))
             n_epochs, weights = fit_softmax(
-                solver, rate, shares, first_epoch=first_epoch, on_epoch=on_epoch,
-                progress=progress, outside=coordinates.weights_outside,
-            )  # fmt: skip
+                solver,
+                rate,
+                shares,
+                first_epoch=first_epoch,
+                on_epoch=losses.after_epoch,
+                progress=progress,
+                outside=coordinates.weights_outside,
+            )
         except DivergenceError as error:
             raise ValueError(divergence(self, settings.solver, error)) from error
         except BaseException:
             stop[0] = 1  # threads that are still at work give up
             raise
         if start is None and not part:
-            warn_above_start(few.objective(*weights, ridge_of_few), n_classes, settings.solver)
+            warn_above_start(losses.of_few(weights), n_classes, settings.solver)
         self._set_dense_model(*weights_outside(coordinates, *weights))
         if settings.solver in STEPPED_SINGLY:
             # Auxiliary variables are kept by a hash of the sample with its label: parts may come in
@@ -526,7 +523,7 @@ default="auto"
             stream = stream.with_auxiliary(keys[counted], solver.u[counted])
         self._stream = stream.stepped_on(n_epochs, solver)
         self._report(settings, ridge, rate)
-        return n_epochs, curve
+        return n_epochs, losses.curve
 
     def _report(self, settings: SolverSettings, ridge: float, rate: float) -> None:
         """Set the attributes that say what the steps were, for X in its original coordinates."""
