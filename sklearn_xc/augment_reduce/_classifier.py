@@ -1,20 +1,26 @@
 """Augment-and-Reduce: softmax, probit and logistic models over very many classes."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from ..base._multiclass import labels_of
 from ..base._validation import validate_warm_start
 from ..softmax._base import BaseSoftmaxClassifier
-from ..softmax._parts import chosen
+from ..softmax._coordinates import Weights
+from ..softmax._parts import Part, chosen
 from ..training._minibatches import in_parts, sorted_by_class
 from ..training._waiting import Waiting
 from ..utils._callbacks import SILENT, Progress, with_callbacks
 from ..utils._matrix import as_rows
 from ..utils._random import stream
 from ..utils._records import savable
+from ..utils._rows import Rows
+from ..utils._typing import LabelsLike, Matrix, MatrixLike, RandomState
 from ._auto import batch_size_of, check_bound, passes_of
 from ._convergence import warn_of_end
 from ._fitted import check_loaded
@@ -22,7 +28,7 @@ from ._noise_models import log_probabilities
 from ._parameters import CONSTRAINTS, PUBLISHED, PUBLISHED_SIZES
 from ._start import initial_weights
 from ._state import AugmentReduceState
-from ._train import train
+from ._train import Result, train
 
 
 @savable
@@ -33,7 +39,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
     is independent for each class: Gumbel noise is the softmax, Gaussian noise the multinomial
     probit, logistic noise the multinomial logistic. The method keeps the noise of the chosen class
     as a variable of each sample and maximises a lower bound of the log-likelihood (eq. 7), which is
-    a sum over the other classes [1]_: a few classes, drawn anew for each sample and step, estimate
+    a sum over the other classes [1]_: a few classes, drawn again for each sample and step, estimate
     it and its gradient without bias. A step costs the same for a hundred classes and for a million.
 
     Multiclass only; see :func:`~sklearn_xc.datasets.first_label` for labels of which a sample can
@@ -50,9 +56,9 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         softmax of up to 50 times ``n_sampled_classes + 1`` classes (1050 by default), which takes
         hardly longer there and has no noise from drawing. Beyond, up to 2000 times (42,000), it is
         "exact" in `fit` of all three models where `batch_size` and `learning_rate` are "auto", and
-        then takes plain steps of one rate on all classes in mini-batches of 16, in which rows have
-        length 1 about: drawn classes do not come as far in four times the time, on text of 3,000 to
-        3,700 classes. Probit and logistic have "exact" with these steps only. Else, and in
+        then takes plain steps of one rate on all classes in mini-batches of 16, in which samples
+        have length 1 about: drawn classes do not come as far in four times the time, on text of
+        3,000 to 3,700 classes. Probit and logistic have "exact" with these steps only. Else, and in
         `partial_fit` of more than 1050 classes, it is "augment_reduce".
     batch_size : "auto" or int, default="auto"
         Samples of a mini-batch (the paper: 379 to 1987). "auto" is 500 in `fit`, and in
@@ -76,16 +82,16 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         rho_0 of the published schedule: iteration t steps by ``rho_0 * 0.9^(t // 2000) * t^(-1/2) *
         g / (1 + sqrt(s))``, where g is the gradient over all samples and s a running average of its
         square, coordinate by coordinate. Such a step moves every weight by about rho_0 whatever the
-        gradient, and hence a score by rho_0 times the sum of the row's values. The published 0.02
-        goes with rows of some 68 ones (Bibtex).
+        gradient, and hence a score by rho_0 times the sum of the sample's values. The published
+        0.02 goes with samples of some 68 ones (Bibtex).
 
         "auto" takes steps that are free of the scale of X. Columns are brought to size 1, all by
         one factor, or each by its own where they are measured in very different units (the largest
-        more than 30 times the median one), and dense columns without zeros are centred; a row of
+        more than 30 times the median one), and dense columns without zeros are centred; a sample of
         more than ten typical lengths is taken as a shorter one, of at least three, so that corrupt
-        rows do not decide. rho_0
-        is ``0.02 * 69 / (1 + n)`` for rows of n entries on average, so that a step moves scores as
-        much as on Bibtex. The logistic model takes four times that, since its variables lag
+        samples do not decide. rho_0
+        is ``0.02 * 69 / (1 + n)`` for samples of n entries on average, so that a step moves scores
+        as much as on Bibtex. The logistic model takes four times that, since its variables lag
         behind the weights, and so does the softmax with drawn classes of more than 50 times the
         number that a sample sees, whose steps they share. `fit` with all classes and
         ``max_iter="auto"`` does so too, for its gradients have no noise from drawing, and brings
@@ -98,14 +104,14 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         is 1 on weights of columns of size 1 (see `learning_rate`), what
         ``LogisticRegression()`` has after standardising: so the model does not depend on the scale
         of X, and has an optimum on data that a linear rule separates. Plain steps of many classes
-        (see `bound`) set out from 0.05 on rows of length 1 and take from a thousandth of it to ten
-        times it, what serves the softmax best on held-out rows of some of the classes, as
+        (see `bound`) set out from 0.05 on samples of length 1 and take from a thousandth of it to
+        ten times it, what serves the softmax best on held-out samples of some of the classes, as
         :class:`ImplicitSoftmaxRegressor` does by short fits. A probit has up to six times that:
-        words that few rows share want the least, rows of a hundred columns the most.
+        words that few samples share want the least, samples of a hundred columns the most.
     init_scale : "auto" or float, default="auto"
         Standard deviation of the random weights at the start; that of the intercepts is a hundredth
-        of it. Published is 0.1, which suits rows of 0 and 1. "auto" starts from zero: it suits rows
-        of any size, and the log-likelihood was as good or better on all data tried.
+        of it. Published is 0.1, which suits samples of 0 and 1. "auto" starts from zero: it suits
+        samples of any size, and the log-likelihood was as good or better on all data tried.
     tol : float or None, default=None
         The fit stops when the bound has not risen by more than this share of it over
         `n_iter_no_change` passes, and a ConvergenceWarning says so if it never does. None makes all
@@ -134,7 +140,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         Start from the weights of the fit before, which must have had the same classes and features.
     label_feature_weight : float, default=3.0
         The sample weight of each text in `label_features`, from 0, which leaves texts out, to 1e6.
-        3 was ahead of 1 on held-out rows of three data sets, by 0.1 to 1.6 points of nDCG@5.
+        3 was ahead of 1 on held-out samples of three data sets, by 0.1 to 1.6 points of nDCG@5.
 
     Attributes
     ----------
@@ -156,7 +162,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         rho_0; with ``learning_rate="auto"`` that of columns of size 1.
     alpha_ : float
         The penalty of the last call; with ``alpha="auto"`` that on weights of columns of size 1, or
-        what plain steps found, on weights of rows of length 1.
+        what plain steps found, on weights of samples of length 1.
     n_iter_ : int
         Passes over the data of the last call.
     n_steps_ : int
@@ -180,12 +186,13 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
     with ``warm_start=True``, both.
 
     `partial_fit` takes its part for one of many: penalty and weights are relative to all different
-    rows of all calls so far, which are counted, and sizes of columns are those over all calls. The
-    averages go on from call to call. Rows are visited in the order given, and lasting steps are on
-    whole mini-batches, so that the same rows lead to the same steps in any parts. The rows left
-    over, fewer than `batch_size`, take a step for as much of a mini-batch as they are, wait in the
-    model (in copies and files too), and begin the next call, which takes that step back. A sample's
-    variable is not kept: it begins at what the classes that are drawn for the sample suggest.
+    samples of all calls so far, which are counted, and sizes of columns are those over all calls.
+    The averages go on from call to call. Samples are visited in the order given, and lasting steps
+    are on whole mini-batches, so that the same samples lead to the same steps in any parts. The
+    samples left over, fewer than `batch_size`, take a step for as much of a mini-batch as they are,
+    wait in the model (in copies and files too), and begin the next call, which takes that step
+    back. A sample's variable is not kept: it begins at what the classes that are drawn for the
+    sample suggest.
 
     In the steps of the variables t counts the passes, and hence the updates of that variable, as in
     the authors' program; with t counting mini-batches, as printed, it would all but stand still. At
@@ -228,28 +235,28 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
 
     def __init__(
         self,
-        model="softmax",
-        bound="auto",
+        model: str = "softmax",
+        bound: str = "auto",
         *,
-        batch_size="auto",
-        n_sampled_classes=20,
-        sampling="uniform",
-        local_steps="auto",
-        max_iter="auto",
-        learning_rate="auto",
-        alpha="auto",
-        init_scale="auto",
-        tol=None,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=5,
-        class_weight=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        warm_start=False,
-        label_feature_weight=3.0,
-    ):
+        batch_size: int | str = "auto",
+        n_sampled_classes: int = 20,
+        sampling: str = "uniform",
+        local_steps: str = "auto",
+        max_iter: int | str = "auto",
+        learning_rate: float | str = "auto",
+        alpha: float | str = "auto",
+        init_scale: float | str = "auto",
+        tol: float | None = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        class_weight: str | dict | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        label_feature_weight: float = 3.0,
+    ) -> None:
         self.model = model
         self.bound = bound
         self.batch_size = batch_size
@@ -272,7 +279,14 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         self.label_feature_weight = label_feature_weight
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None, label_features=None, classes=None):
+    def fit(
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        sample_weight: ArrayLike | None = None,
+        label_features: MatrixLike | Sequence[MatrixLike] | None = None,
+        classes: ArrayLike | None = None,
+    ) -> Self:
         """Fit the model.
 
         Parameters
@@ -313,11 +327,11 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         """
         progress = Progress.of_fit(self, X, y, sample_weight)
         with self._all_or_nothing():
-            rows, codes, sample_weight, texts, weights = validate_warm_start(
+            rows, codes, weight, texts, weights = validate_warm_start(
                 self, X, y, sample_weight, label_features, classes
             )
             if texts.n:
-                sample_weight = texts.weights_below(sample_weight, len(codes))
+                weight = texts.weights_below(weight, len(codes))
                 rows, codes = texts.below(rows), texts.labels_below(codes)
             check_bound(self)
             given, before = rows, self._columns
@@ -328,16 +342,16 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
             if cold:
                 self.n_steps_ = 0
             averages = None if cold else self._state.averages
-            n_visited = len(codes) if sample_weight is None else np.count_nonzero(sample_weight)
+            n_visited = len(codes) if weight is None else int(np.count_nonzero(weight))
             max_iter = passes_of(self, n_visited)
             progress.start(max_iter, set_model=type(self)._set_copies)
             if self.learning_rate == "auto":
-                rows = rows.shortened(sample_weight)
+                rows = rows.shortened(weight)
             state = AugmentReduceState.empty(rows.shape[1], averages)
-            self._state, self._waiting = _with_rows(state, rows, rows, sample_weight), None
-            result = train(
-                self, rows, codes, sample_weight, weights, max_iter, progress, n_texts=texts.n
-            )
+            # From here on the state is that of this call: `train` reads the sizes of columns from
+            # it.
+            self._state, self._waiting = _with_rows(state, rows, rows, weight), None
+            result = train(self, rows, codes, weight, weights, max_iter, progress, n_texts=texts.n)
             self._keep(result)
             if result.held_out.any():
                 self._count_held_out(given.take(result.held_out), codes[result.held_out])
@@ -345,7 +359,9 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
             warn_of_end(self, result, max_iter, cold=weights is None)
         return self
 
-    def _partial_fit(self, X, codes, sample_weight, first):
+    def _partial_fit(
+        self, X: Matrix, codes: np.ndarray, sample_weight: np.ndarray | None, first: bool
+    ) -> None:
         """Make one pass over more samples and the leftover ones (see `training/_waiting.py`)."""
         check_bound(self, part=True)
         X, codes, sample_weight, n_new, cold = self._with_waiting(X, codes, sample_weight, first)
@@ -354,9 +370,11 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         before = None if cold else vars(self).get("_state")  # not of models of other origin
         if self.learning_rate == "auto":
             X = as_rows(X).shortened(sample_weight, before and before.moments.length).matrix()
+        # Leftover samples were counted by the call that brought them.
         n_hashed = len(codes) if cold else n_new
         hashed, rows = as_rows(X[len(codes) - n_hashed :]), as_rows(X)
         columns = self._keep_columns(rows.features, rows.shape[1], cold, rows.dense)
+        # Hashes are of samples in all columns, or those of a call with other columns would differ.
         X = X if columns is None else rows.as_sparse().narrowed(columns).matrix()
         before = self._state if before else AugmentReduceState.empty(X.shape[1])
         of_new = as_rows(X[len(codes) - n_hashed :]), None
@@ -364,6 +382,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
             of_new = of_new[0], sample_weight[len(codes) - n_hashed :]
         self._state, self._waiting = _with_rows(before, hashed, *of_new), None
         size, n_visits = batch_size_of(self, part=True), self._state.seen.n_visits
+        # Samples sorted by class would make steps on one class at a time.
         rng = stream(0, "order of a part", n_visits) if sorted_by_class(codes) else None
         whole, rest = in_parts(len(codes), size, rng)
         progress = self._progress_of_part()
@@ -371,6 +390,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         if len(whole):
             self._keep(self._part(samples, whole, cold, 1.0, progress))
             progress, cold = SILENT, False
+        # Of before the step on the leftover samples, which the next call takes back.
         tables = () if cold else self._tables()
         if len(rest):
             result = self._part(samples, rest, cold, len(rest) / size, progress)
@@ -379,38 +399,35 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
             of_rest = self._in_all_columns(X), labels_of(codes), sample_weight
             self._waiting = Waiting(*of_rest, cold, tables, self._tables())
 
-    def _part(self, samples, some, cold, part, progress):
+    def _part(
+        self, samples: Part, some: np.ndarray, cold: bool, part: float, progress: Progress
+    ) -> Result:
         """Return the result of a pass over some samples of a part."""
         weights = None if cold else self._start_weights()
         X, codes, sample_weight = chosen(*samples, some)
         return train(self, as_rows(X), codes, sample_weight, weights, 1, progress, part=part)
 
-    def _weights_of_new_classes(self, n_new):
+    def _weights_of_new_classes(self, n_new: int) -> Weights:
         """Draw weights as at the start, other ones for each number of classes."""
         seed = check_random_state(self.random_state).randint(2**31)
         rng = stream(seed, "new classes", len(self.classes_))
         return initial_weights(n_new, self._n_kept, self.init_scale, rng.integers(2**31))
 
-    def _may_keep_few(self):
+    def _may_keep_few(self) -> bool:
         return self.init_scale in ("auto", 0)  # others start with weights in all columns
 
-    def _move_columns(self, before):
-        self._state = self._state.in_columns(before, self._columns)
+    def _move_columns(self, before: np.ndarray) -> None:
+        self._state = self._state.in_columns(before, self._columns)  # type: ignore[arg-type]
 
-    def _place_classes(self, places):
+    def _place_classes(self, places: np.ndarray) -> None:
         super()._place_classes(places)
         self._state = self._state.placed(places, len(self.classes_))
 
-    def _keep(self, result, lasting=True, told=False):
+    def _keep(self, result: Result, lasting: bool = True, told: bool = False) -> None:
         """Predict with what passes have led to.
 
-        Parameters
-        ----------
-        result : Result
-        lasting : bool, default=True
-            Whether the next call goes on from these steps, and does not take them back.
-        told : bool, default=False
-            Whether `loss_curve_` tells of other steps of this call already.
+        If `lasting`, the next call goes on from these steps and does not take them back; if `told`,
+        `loss_curve_` reports other steps of this call already.
         """
         self._set_dense_model(result.W, result.b)
         if lasting:
@@ -425,21 +442,23 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         if result.scores:
             self.validation_scores_ = np.array(result.scores)
 
-    def _check_loaded(self, mapped):
+    def _check_loaded(self, mapped: bool) -> None:
         super()._check_loaded(mapped)
         check_loaded(self)
 
-    def _log_probabilities(self, scores):
+    def _log_probabilities(self, scores: np.ndarray) -> np.ndarray:
         if self.model == "softmax":
             return super()._log_probabilities(scores)
         log_p = np.empty(scores.shape)
         log_probabilities(scores, self.model, self._threads(), out=log_p)
-        # by quadrature and interpolation they sum to 1 within 1e-9
+        # By quadrature and interpolation probabilities sum to 1 within 1e-9.
         log_p -= np.log(np.exp(log_p).sum(axis=1, keepdims=True))
         return log_p
 
 
-def _with_rows(state, hashed, rows, sample_weight):
-    """Return the state with rows, which are hashed as they are in all columns."""
+def _with_rows(
+    state: AugmentReduceState, hashed: Rows, rows: Rows, sample_weight: np.ndarray | None
+) -> AugmentReduceState:
+    """Return the state with samples of a call, hashed by all their columns."""
     weight = np.ones(rows.shape[0]) if sample_weight is None else sample_weight.astype(float)
     return state.with_rows(hashed.hashes(), rows.feature_sums(weight), weight)

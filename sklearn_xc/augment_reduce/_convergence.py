@@ -1,19 +1,15 @@
 """What a fit of Augment-and-Reduce warns of when it has ended."""
 
+from ..softmax._base import BaseSoftmaxClassifier
 from ..training._convergence import warn_not_converged
 from ..utils._callbacks import FIT_CALLER
+from ._train import Result
 
 NOISE = 0.01  # share of the bound by which the last steps leave it now higher, now lower
 
 
-def warn_of_end(model, result, max_iter: int, cold: bool):
-    """Warn where a fit ended too early, or lower than it began.
-
-    Parameters
-    ----------
-    model : AugmentReduceClassifier
-    result : Result
-    """
+def warn_of_end(model: BaseSoftmaxClassifier, result: Result, max_iter: int, cold: bool) -> None:
+    """Warn where a fit ended too early, or lower than it began."""
     measure = "log-likelihood of the samples kept apart" if result.scores else "bound"
     if (model.tol is not None or result.scores) and not result.ended_by_itself:
         tol = 0 if model.tol is None else model.tol
@@ -23,8 +19,10 @@ def warn_of_end(model, result, max_iter: int, cold: bool):
             "max_iter ended: increase max_iter or tol",
             stacklevel=FIT_CALLER + 1,
         )
+    # A warm start may be better than what other data or another penalty lead to.
     if cold and result.end < result.start - NOISE * abs(result.start):
-        if not result.scores:  # variables that jitter may leave the bound below a good start
+        # Variables that jitter may leave the bound below a good start.
+        if not result.scores:
             measure = "log-likelihood"
         warn_not_converged(
             f"the {measure} ended at {result.end:.4g} a sample, below the {result.start:.4g} of "

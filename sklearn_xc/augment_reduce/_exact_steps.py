@@ -10,6 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..softmax._base import BaseSoftmaxClassifier
+from ..softmax._coordinates import Weights
 from ..softmax._full_softmax import (
     BATCH,
     BEYOND,
@@ -26,20 +28,20 @@ from ..topk._feature_major import feature_major, n_places, padded_intercept, unt
 from ..training._schedules import share_of_rate
 from ..utils._coordinates import Coordinates
 from ..utils._random import stream
-from ._auto import are_few
+from ..utils._rows import Rows
+from ._auto import PassSettings, are_few
 from ._noise_models import NOISES, log_probability_of, slope_of_noise
+from ._samples import Samples, Watched
 
-# What the ridge takes of the slope of the noise is a power: so many times the mean square of the
-# cosine of two rows, and at most that (see `plain_settings`).
+# What the ridge takes of the slope of the noise is a power: this many times the mean square of the
+# cosine of two samples, and at most that (see `plain_settings`).
 OF_LIKENESS, MOST_POWER = 100, 1.25
-COMPARED = 500  # rows that tell how alike all are
+COMPARED = 500  # samples that tell how alike all are
 
 
-def likeness(rows, samples):
-    """Return the mean square of <x_i, x_j> over pairs of some of the samples, all less the mean
-    row: one over the number of directions that their rows share.
-
-    The intercepts know the mean.
+def likeness(rows: Rows, samples: np.ndarray) -> float:
+    """Return the mean square of <x_i, x_j> over pairs of some samples less their mean: one over the
+    number of directions that they share.
     """
     some = samples
     if len(samples) < 2:
@@ -49,24 +51,28 @@ def likeness(rows, samples):
     X = rows.take(np.sort(some)).matrix()
     inner = X @ X.T
     inner = inner if isinstance(inner, np.ndarray) else inner.toarray()
+    # Centred by rows and columns, the Gram matrix is that of the samples less their mean, which the
+    # intercepts take up.
     inner = inner - inner.mean(axis=0, dtype=np.float64)
     squares = np.square(inner - inner.mean(axis=1, keepdims=True))
+    # Without the diagonal, which is of a sample with itself.
     return float((squares.sum() - np.trace(squares)) / (len(some) * (len(some) - 1)))
 
 
-def plain_coordinates(rows, sample_weight):
-    """Return coordinates in which rows have length 1 about, one scale for each column."""
+def plain_coordinates(rows: Rows, sample_weight: np.ndarray | None) -> Coordinates:
+    """Return coordinates in which samples have length 1 about, one scale for each column."""
     found = rows.coordinates_for_steps(sample_weight)
     return Coordinates(found.mean, np.full(rows.shape[1], 1.0) * found.scale)
 
 
-def steps_of_softmax(model, samples, settings, n_texts: int):
-    """Return the ridge and the rate that serve a softmax of rows held out best, the usual ones of
-    few classes.
-
-    What the softmax finds serves other noise of many classes too, but not the ten digits: a probit
-    with a third of its ridge had a log-loss of 2.2 on them in place of 0.37.
+def steps_of_softmax(
+    model: BaseSoftmaxClassifier, samples: Samples, settings: PassSettings, n_texts: int
+) -> tuple[float, float]:
+    """Return the ridge and the rate that serve a softmax of held-out samples best, the usual ones
+    of few classes.
     """
+    # What the softmax finds serves other noise of many classes too, but not the ten digits: a
+    # probit with a third of its ridge had a log-loss of 2.2 on them instead of 0.37.
     if are_few(len(model.classes_), model):
         return RIDGE, RATE
     pilot = pilot_of(
@@ -83,33 +89,29 @@ def steps_of_softmax(model, samples, settings, n_texts: int):
     return ridge_and_rate(pilot, RATE)
 
 
-def plain_settings(model, scale, samples, settings, n_texts: int):
-    """Return the settings of plain steps: those given, but for what these have of their own.
-
-    Where classes are alike, utilities of a probit are smaller by the slope of its noise than those
-    of a softmax, and gradients longer by as much: its rate is that of a softmax over the square of
-    the slope. Where one class is nearly sure utilities of all models are about the same. A ridge,
-    on squares, is stronger by the square of the slope for the one and the same for the other. Which
-    it is, rows tell: words that few rows share make classes sure, in some dozens of directions
-    common to all rows they are alike. The ridge has a power of the slope that grows with the
-    likeness of rows.
-
-    Parameters
-    ----------
-    model : AugmentReduceClassifier
-    scale : ndarray (n_features,)
-        Of the coordinates.
-    samples : Samples
-        Inside them.
-    settings : Settings
-    n_texts : int
-        How many of the last rows are texts of labels.
+def plain_settings(
+    model: BaseSoftmaxClassifier,
+    scale: np.ndarray,
+    samples: Samples,
+    settings: PassSettings,
+    n_texts: int,
+) -> PassSettings:
+    """Return the settings of plain steps on samples in coordinates of this scale; the last
+    `n_texts` samples are texts of labels.
     """
+    # Where classes are alike, utilities of a probit are smaller by the slope of its noise than
+    # those of a softmax, and gradients longer by as much: its rate is that of a softmax over the
+    # square of the slope. Where one class is nearly sure utilities of all models are about the
+    # same.
     slope, rate = slope_of_noise(model.model, len(model.classes_)), RATE
     if model.alpha != "auto":
         alpha = float(model.alpha) / scale**2
     else:
         alpha, rate = steps_of_softmax(model, samples, settings, n_texts)
+        # A ridge, on squares, is stronger by the square of the slope for classes alike and the same
+        # for a sure one. Which it is, samples tell: words that few share make classes sure, in some
+        # dozens of directions common to all samples classes are alike. So the power of the slope
+        # grows with the likeness of the samples.
         if slope != 1:
             alike = likeness(samples.rows, samples.training)
             alpha *= slope ** min(MOST_POWER, OF_LIKENESS * alike)
@@ -126,15 +128,12 @@ def plain_settings(model, scale, samples, settings, n_texts: int):
 class PlainSteps:
     """Passes of plain steps; as `_train.SampledSteps`.
 
-    Parameters
-    ----------
-    samples : Samples
-    W : ndarray of float32 (n_classes, n_features), or None for zeros
-    b : ndarray of float32 (n_classes,)
-    settings : Settings
+    W is of class-major weights, or None for zeros.
     """
 
-    def __init__(self, samples, W, b, settings):
+    def __init__(
+        self, samples: Samples, W: np.ndarray | None, b: np.ndarray, settings: PassSettings
+    ) -> None:
         self._n_classes, self.settings, self._samples = len(b), settings, samples
         rows, self._noise = samples.rows, None
         self._squares = rows.squared_norms()
@@ -142,9 +141,11 @@ class PlainSteps:
             self._squares *= samples.weight
         if settings.model != "softmax":
             noise = NOISES[settings.model]
-            mu = noise.largest(self._n_classes)
-            start = mu, noise.spread(mu)
-            self._noise = settings.model, *(np.full(rows.shape[0], x) for x in start)
+            # q starts at the largest of n noises, where that of the class chosen among equal ones
+            # lies.
+            mu, n_samples = noise.largest(self._n_classes), rows.shape[0]
+            beta = noise.spread(mu)
+            self._noise = settings.model, np.full(n_samples, mu), np.full(n_samples, beta)
         if W is None:
             W = untouched_zeros((rows.shape[1], n_places(self._n_classes)))
         else:
@@ -164,21 +165,21 @@ class PlainSteps:
         )
         self.n_steps = settings.n_steps
 
-    def epoch(self, rng, number):
+    def epoch(self, rng: np.random.Generator, number: int) -> None:
         """Make a pass over the samples, the `number`-th of the call, from 1 on."""
         training, settings = self._samples.training, self.settings
         order = rng.permutation(training).astype(np.int32)
         n_batches = len(cuts_at(len(order), settings.batch_size)) - 1
         passes = number - 1 + np.arange(n_batches) / n_batches
         rates = settings.learning_rate * share_of_rate("linear", passes, settings.max_iter)
-        # a probit's gradients are as much longer as its utilities are smaller: the softmax's rate
+        # A probit's gradients are as much longer as its utilities are smaller: the softmax's rate.
         rate = rates[0] * slope_of_noise(settings.model, self._n_classes) ** 2
         seed = stream(settings.seed, "rounding", number).integers(2**63)
         weight = calmed_weights(self._samples.weight, self._squares, rate)
         self._steps.epoch(order, settings.batch_size, rates, int(seed), weight)
         self.n_steps += n_batches
 
-    def bound(self, watched):
+    def bound(self, watched: Watched) -> float:
         """Return the mean log-likelihood of the watched samples."""
         psi = np.ascontiguousarray(watched.scores(self.weights(), self.settings.n_threads))
         if self._noise is None:
@@ -187,7 +188,7 @@ class PlainSteps:
         threads = self.settings.n_threads
         return watched.mean(log_probability_of(psi, watched.y, self.settings.model, threads))
 
-    def weights(self):
+    def weights(self) -> Weights:
         """Return W and b, which further steps will change."""
         self._steps.finish()
         return self._steps.W[:, : self._n_classes].T, self._steps.b[: self._n_classes]

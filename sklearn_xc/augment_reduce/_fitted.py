@@ -1,5 +1,6 @@
 """State of a fitted AugmentReduceClassifier."""
 
+from ..softmax._base import BaseSoftmaxClassifier
 from ..training._waiting import Waiting
 from ..utils._records import (
     either,
@@ -11,7 +12,7 @@ from ..utils._records import (
 )
 
 
-def check_loaded(model):
+def check_loaded(model: BaseSoftmaxClassifier) -> None:
     """Raise ValueError if attributes that were loaded do not fit together."""
     require_attributes(
         model,

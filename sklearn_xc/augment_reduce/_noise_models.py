@@ -34,16 +34,18 @@ class Noise(NamedTuple):
     expectation: Callable
 
 
-def _largest_normal(n):
+def _largest_normal(n: int) -> float:
+    # The quantile at n / (n + 1), the mean of the largest of n uniform variables; it is about
+    # sqrt(2 log n).
     return float(ndtri(1 - 1 / (n + 1)))
 
 
-def _normal_expectation():
+def _normal_expectation() -> tuple[np.ndarray, np.ndarray]:
     nodes = np.arange(-17, 18) / 2
     return nodes, np.exp(-(nodes**2) / 2)
 
 
-def _logistic_expectation():
+def _logistic_expectation() -> tuple[np.ndarray, np.ndarray]:
     s = np.arange(-20, 21) * 0.15
     nodes = 4 * np.sinh(s)
     return nodes, np.cosh(s) / np.cosh(nodes / 2) ** 2
@@ -67,32 +69,24 @@ NOISES = {
 }
 MODELS = {name: noise.code for name, noise in NOISES.items()}
 
-# Rows handed to the kernel at once: between two blocks Python can take an interrupt.
+# Samples handed to the kernel at once: between two blocks Python can take an interrupt.
 ROW_BLOCK = 256
 
 
-def slope_of_noise(model, n_classes):
+def slope_of_noise(model: str, n_classes: int) -> float:
     """Return the slope of the tail of the noise; that of the softmax, Gumbel's, is 1."""
     return NOISES[model].slope(n_classes) if model in NOISES else 1.0
 
 
-def log_probabilities(scores, model, n_threads: int, out=None):
-    """Return log-probabilities of all classes, by quadrature (A&R, eq. 5).
+def log_probabilities(
+    scores: np.ndarray, model: str, n_threads: int, out: np.ndarray | None = None
+) -> np.ndarray:
+    """Fill `out`, by default a new float32 array, with the log-probabilities of all classes, by
+    quadrature (A&R, eq. 5); it may be `scores` itself, finite mean utilities.
 
-    Parameters
-    ----------
-    scores : C-contiguous ndarray of float32 (n_rows, n_classes), finite
-        Mean utilities.
-    model : {"probit", "logistic"}
-    out : ndarray of float32 or float64 (n_rows, n_classes), default=None
-        Where they go; `scores` itself may be given. None: a new float32 array.
-
-    Returns
-    -------
-    out : ndarray
-        Normalised. Probabilities are within 1e-9 of the integral, log-probabilities of -2500 and
-        more (probit) or -100 and more (logistic) within 1e-6 of themselves, but for the rounding to
-        float32; below, they are of the right size and order, and at least -3.4e38.
+    Probabilities are normalised and within 1e-9 of the integral, log-probabilities of -2500 and
+    more (probit) or -100 and more (logistic) within 1e-6 of themselves, but for the rounding to
+    float32; below, they are of the right size and order, and at least -3.4e38.
     """
     if out is None:
         out = np.empty(scores.shape, dtype=np.float32)
@@ -101,44 +95,26 @@ def log_probabilities(scores, model, n_threads: int, out=None):
     return out
 
 
-def log_probability_of(scores, codes, model, n_threads):
-    """Return the log-probability of one class a row.
-
-    Parameters
-    ----------
-    scores, model, n_threads : as in `log_probabilities`
-    codes : ndarray of int32 (n_rows,)
-        The classes.
-
-    Returns
-    -------
-    log_p : ndarray of float64 (n_rows,)
-    """
+def log_probability_of(
+    scores: np.ndarray, codes: np.ndarray, model: str, n_threads: int
+) -> np.ndarray:
+    """Return the log-probability of one class a sample, float64."""
     out = np.empty(len(scores))
     for block in _blocks(scores):
         kernel.log_probability_of(scores[block], codes[block], out[block], MODELS[model], n_threads)
     return out
 
 
-def _blocks(scores):
+def _blocks(scores: np.ndarray) -> list[slice]:
     return [slice(i, i + ROW_BLOCK) for i in range(0, len(scores), ROW_BLOCK)]
 
 
-def expectation(model):
-    """Return nodes and weights that turn an expectation over standard noise into a sum.
-
-    The trapezoidal rule: in u for the Gaussian, in s with u = 4 sinh(s) for the logistic
-    distribution, whose tails are long. For log Phi(mu + beta u) the error is below 1e-6 while beta
-    is below 2; a wider posterior makes the bound loose by far more than that.
-
-    Parameters
-    ----------
-    model : {"probit", "logistic"}
-
-    Returns
-    -------
-    nodes, weights : ndarrays of float64 (n_nodes,)
-        The weights sum to 1.
+def expectation(model: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return nodes and weights, which sum to 1, that turn an expectation over standard noise into a
+    sum.
     """
+    # The trapezoidal rule: in u for the Gaussian, in s with u = 4 sinh(s) for the logistic
+    # distribution, whose tails are long. For log Phi(mu + beta u) the error is below 1e-6 while
+    # beta is below 2; a wider posterior makes the bound loose by far more than that.
     nodes, weights = NOISES[model].expectation()
     return nodes, weights / weights.sum()

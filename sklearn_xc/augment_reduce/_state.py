@@ -1,10 +1,12 @@
-"""What Augment-and-Reduce keeps from one call for the next beside the weights."""
+"""State of Augment-and-Reduce that a call keeps for the next one in addition to the weights."""
 
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
 from ..base._used_columns import moved
+from ..softmax._coordinates import Weights
 from ..training._rows_seen import RowsSeen
 from ..utils._records import either, is_a, state_record
 from ._feature_moments import FeatureMoments
@@ -17,7 +19,7 @@ from ._feature_moments import FeatureMoments
 )
 @dataclass(frozen=True, eq=False)
 class AugmentReduceState:
-    """Rows of all calls, and averages that adaptive steps go on from.
+    """Samples of all calls, and averages that adaptive steps go on from.
 
     Attributes
     ----------
@@ -32,35 +34,38 @@ class AugmentReduceState:
     averages: tuple | None = None
 
     @classmethod
-    def empty(cls, n_features: int, averages=None):
+    def empty(cls, n_features: int, averages: Weights | None = None) -> Self:
         """Return the state before any rows."""
         return cls(RowsSeen(), FeatureMoments(n_features), averages)
 
-    def with_rows(self, hashes, sums, weight):
-        """Return the state with the rows of another call too: hashes, sums of features, weights."""
+    def with_rows(
+        self, hashes: np.ndarray, sums: tuple[np.ndarray, ...], weight: np.ndarray
+    ) -> Self:
+        """Return the state with another call's samples too: hashes, sums of features, weights."""
         seen, moments = self.seen.with_hashes(hashes, weight), self.moments.with_sums(sums, weight)
         return replace(self, seen=seen, moments=moments)
 
-    def placed(self, places, n_classes: int):
+    def placed(self, places: np.ndarray, n_classes: int) -> Self:
         """Return the state with classes at these places, and averages of zero for new ones."""
         if self.averages is None:
             return self
         grown = []
         for of_classes in self.averages:
+            # A class that joins has seen no gradient.
             new = np.zeros((n_classes, *of_classes.shape[1:]), dtype=np.float32)
             new[places] = of_classes
             grown.append(new)
         return replace(self, averages=tuple(grown))
 
-    def in_columns(self, before, now):
+    def in_columns(self, before: np.ndarray, now: np.ndarray) -> Self:
         """Return the state of the columns `now` from one of those `before`."""
         averages = self.averages
         if averages is not None:
             averages = moved(averages[0], before, now, axis=1), averages[1]
         return replace(self, moments=self.moments.in_columns(before, now), averages=averages)
 
-    def require_sizes(self, n_classes, n_features):
-        """Raise ValueError unless the state is one of so many classes and features."""
+    def require_sizes(self, n_classes: int, n_features: int) -> None:
+        """Raise ValueError unless the state is one of n_classes and n_features."""
         shapes = (n_classes, n_features), (n_classes,)
         if self.averages is not None and (
             tuple(map(np.shape, self.averages)) != shapes

@@ -1,24 +1,27 @@
 """Algorithms 1 and 2 of Augment-and-Reduce, one-vs-each and the exact softmax: the passes."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._kernels.augment_reduce import _adaptive_rates
 from .._kernels.augment_reduce import _adaptive_step as kernel
 from .._kernels.common._pace import Pace
-from .._kernels.softmax._sampled_scores import scores, scores_by_class
+from .._kernels.softmax._sampled_classes import scores, scores_by_class
 from ..base._multiclass import held_out_samples
+from ..softmax._base import BaseSoftmaxClassifier
 from ..softmax._class_sampling import ClassSampler, Drawn, side_by_side
+from ..softmax._coordinates import Weights
 from ..softmax._full_softmax import BEYOND, ExactSteps, equal_cuts, shares_of_ridge
 from ..softmax._probabilities import log_softmax
 from ..topk._feature_major import feature_major, padded_intercept, untouched_zeros
-from ..topk._inverted_index import InvertedIndex
 from ..training._schedules import share_of_rate
+from ..utils._callbacks import Progress
+from ..utils._coordinates import Coordinates
 from ..utils._random import stream
 from ..utils._rows import Rows
 from ._auto import (
+    PassSettings,
     alpha_of,
     bound_of,
     coordinates_of,
@@ -28,59 +31,13 @@ from ._auto import (
     ridge_of,
     settings_of,
 )
-from ._bounds import bound_for
+from ._bounds import Seeds, bound_for
 from ._exact_steps import PlainSteps, plain_coordinates, plain_settings
+from ._samples import Samples, Watched
 from ._start import in_memory, start_of, to_inside, to_outside
 
-# The bound is watched on this many samples, fewer where they would have more scores than WATCHED.
-MOST_WATCHED, FEWEST_WATCHED, WATCHED = 200, 16, 4_000_000
 DECAY, DECAY_STEPS = 0.9, 2000  # of the learning rate (section 4 of the paper)
 UNSCALED = np.empty(0, dtype=np.float32)
-
-
-class Samples(NamedTuple):
-    """The data of a call."""
-
-    rows: Rows
-    y: np.ndarray
-    weight: np.ndarray | None
-    held_out: np.ndarray  # bool (n_samples,)
-
-    @property
-    def training(self):
-        """The samples to visit: those of weight zero are not."""
-        visited = ~self.held_out if self.weight is None else ~self.held_out & (self.weight > 0)
-        return np.flatnonzero(visited)
-
-    def few(self, n_classes, seed):
-        """Return a few of the samples trained on, and of those held out, if there are any."""
-        trained = self._watched(self.training, n_classes, seed)
-        if not self.held_out.any():
-            return trained, None
-        return trained, self._watched(np.flatnonzero(self.held_out), n_classes, seed, True)
-
-    def _watched(self, among, n_classes, seed, held_out=False):
-        size = max(FEWEST_WATCHED, min(MOST_WATCHED, WATCHED // n_classes))
-        places = np.sort(stream(seed, "watched").permutation(among)[:size]).astype(np.int32)
-        weight = None if self.weight is None else self.weight[places]
-        return Watched(self.rows.take(places), self.y[places], weight, places, held_out)
-
-
-class Watched(NamedTuple):
-    """A few of some samples, always the same for a seed, to evaluate the bound on."""
-
-    rows: Rows
-    y: np.ndarray
-    weight: np.ndarray | None
-    places: np.ndarray  # int32, their numbers
-    held_out: bool
-
-    def mean(self, values):
-        return float(np.average(values, weights=self.weight))
-
-    def scores(self, weights, n_threads):
-        """Return the scores of all classes, by weights (n_classes, n_features) and intercepts."""
-        return InvertedIndex(*weights).scores(self.rows, n_threads)
 
 
 class Result(NamedTuple):
@@ -97,48 +54,44 @@ class Result(NamedTuple):
     ended_by_itself: bool  # or by a callback: not by the number of passes
     bound: str  # that ran
     learning_rate: float
-    held_out: np.ndarray  # bool (n_samples,)
-    alpha: float
+    # The rest is set by `train`.
+    held_out: np.ndarray | None  # bool (n_samples,)
+    alpha: float | None
 
 
-def step_size(t, learning_rate):
+def step_size(t: np.ndarray, learning_rate: float) -> np.ndarray:
     """Return rho of iterations t = 1, 2, ... without its adaptive part (section 4)."""
+    # Kucukelbir et al. (2017) without 1 / (1 + sqrt(s)): rho_0 t^(-1/2 + 1e-16), and 0.9 times as
+    # much after every 2000 steps.
     return learning_rate * DECAY ** (t // DECAY_STEPS) * t**-0.5
-
-
-class Seeds(NamedTuple):
-    """Seeds of a step's draws: they depend on the sample too, never on threads."""
-
-    classes: int
-    noise: int
-    step: int
 
 
 class _Watch:
     """Follows the bound on a few fixed samples, epoch by epoch, and says when to stop."""
 
-    def __init__(self, tol, patience):
+    def __init__(self, tol: float | None, patience: int) -> None:
         self.tol, self.patience = tol, patience
         self.curve = []
 
-    def add(self, value):
+    def add(self, value: float) -> None:
         self.curve.append(value)
 
-    def done(self):
+    def done(self) -> bool:
         """Say whether no value of the last epochs beats the best before by more than tol of it."""
         if self.tol is None or len(self.curve) <= self.patience:
             return False
         before, last = max(self.curve[: -self.patience]), max(self.curve[-self.patience :])
+        # Relative to the bound itself, which is negative.
         return last - before <= self.tol * abs(before)
 
 
-def _order(rng, samples, settings):
+def _order(rng: np.random.Generator, samples: np.ndarray, settings: PassSettings) -> np.ndarray:
     """Return the samples of an epoch as they are visited, int32."""
     order = rng.permutation(samples) if settings.shuffled else samples
     return order.astype(np.int32)
 
 
-def _batches(order, batch_size):
+def _batches(order: np.ndarray, batch_size: int) -> list[np.ndarray]:
     """Return the mini-batches of an epoch: equal parts."""
     return np.split(order, equal_cuts(len(order), batch_size)[1:-1])
 
@@ -156,7 +109,14 @@ class SampledSteps:
     settings : Settings
     """
 
-    def __init__(self, samples, W, b, averages, settings):
+    def __init__(
+        self,
+        samples: Samples,
+        W: np.ndarray,
+        b: np.ndarray,
+        averages: Weights | None,
+        settings: PassSettings,
+    ) -> None:
         self.samples, self.W, self.b, self.settings = samples, W, b, settings
         self._training = training = samples.training
         rows, n_threads = samples.rows, settings.n_threads
@@ -167,6 +127,7 @@ class SampledSteps:
         counts = np.bincount(samples.y[training], minlength=n_classes)
         self._sampler = ClassSampler(settings.sampling, counts, settings.n_sampled, n_threads)
         self._local = bound_for(settings, samples.y, b, self._sampler)
+        # Without a penalty no gradient of it is computed.
         self._share = UNSCALED
         if np.any(settings.alpha):
             self._share = shares_of_ridge(rows, settings.alpha, training, settings.entries)
@@ -177,41 +138,44 @@ class SampledSteps:
         self._seeds = [int(s) for s in rng.integers(2**62, size=2)]
         self.n_steps = settings.n_steps
 
-    def _place_averages(self, averages):
+    def _place_averages(self, averages: Weights | None) -> None:
         n_classes, n_features = self.W.shape
-        width = _adaptive_rates.width_of_averages(n_features)
+        width = kernel.width_of_averages(n_features)
         self._averages = in_memory(untouched_zeros((n_classes, width)))
-        stamps = n_classes, _adaptive_rates.stamps_of(width)
+        stamps = n_classes, kernel.stamps_of(width)
         self._stamps = np.zeros(stamps, dtype=np.int32)
         if averages is not None:
             self._averages[:, :n_features] = averages[0]
-            self._averages[:, width - _adaptive_rates.BLOCK_OF_INTERCEPT] = averages[1]
+            self._averages[:, width - kernel.BLOCK_OF_INTERCEPT] = averages[1]
             self._stamps[:] = self.settings.n_steps
 
-    def averages(self):
+    def averages(self) -> Weights:
         """Return the running averages as of now, shaped as W and b; copies."""
         n_features = self.W.shape[1]
-        _adaptive_rates.averages_as_of(self.n_steps, self._averages, self._stamps, n_features)
+        kernel.averages_as_of(self.n_steps, self._averages, self._stamps, n_features)
         width = self._averages.shape[1]
-        intercepts = self._averages[:, width - _adaptive_rates.BLOCK_OF_INTERCEPT].copy()
+        intercepts = self._averages[:, width - kernel.BLOCK_OF_INTERCEPT].copy()
         return np.array(self._averages[:, :n_features]), intercepts
 
-    def _drawn(self, batch, step):
+    def _drawn(self, batch: np.ndarray, step: int) -> Drawn:
         draws = [
             self._sampler.draw(self.samples.y[batch], self._seeds[0], 2 * step + i)
             for i in range(self._local.n_draws)
         ]
         n_threads = self.settings.n_threads
         near = side_by_side(self.samples.rows, batch, n_threads)
-        return Drawn(near, len(self.b), *zip(*draws, strict=True), n_threads)
+        classes, importance = zip(*draws, strict=True)
+        return Drawn(near, len(self.b), classes, importance, n_threads)
 
-    def epoch(self, rng, number):
+    def epoch(self, rng: np.random.Generator, number: int) -> None:
         """Make a pass over the samples, the `number`-th of the call, from 1 on."""
         W, b, n_threads = self.W, self.b, self.settings.n_threads
         order = _order(rng, self._training, self.settings)
         batches = _batches(order, self.settings.batch_size)
         rates = step_size(self.n_steps + 1 + np.arange(len(batches)), self.settings.learning_rate)
         changed = kernel.AdaptiveWeights(W, b, self._averages, self._stamps)
+        # While a mini-batch steps its classes, the next one is scored: a class that both see is
+        # then scored while its weights are in the caches.
         coming = self._drawn(batches[0], self.n_steps + 1)
         scores_by_class(coming.scored, W, b, coming.psi, n_threads)
         for i, (batch, rate) in enumerate(zip(batches, rates, strict=True)):
@@ -226,8 +190,9 @@ class SampledSteps:
                     batch,
                     self._weight,
                     number,
-                    Seeds(*self._seeds, self.n_steps),
+                    Seeds(*self._seeds, step=self.n_steps),
                 )
+                # N / |B| of the global step.
                 gain = self._n_whole / len(batch)
                 kernel.ascend(
                     now.stepped,
@@ -242,9 +207,11 @@ class SampledSteps:
                     n_threads,
                 )
 
-    def bound(self, watched):
+    def bound(self, watched: Watched) -> float:
         """Return the mean bound of the watched samples; of those held out, their log-likelihood."""
         classes = _all_classes(watched.y, len(self.b))
+        # With all classes and importance 1 the bound is that of eq. 7 or 8, without noise of
+        # drawing.
         psi = np.empty(classes.shape, dtype=np.float32)
         rows, n_threads = self.samples.rows, self.settings.n_threads
         scores(*rows[:4], watched.places, classes, self.W, UNSCALED, self.b, psi, n_threads)
@@ -252,12 +219,12 @@ class SampledSteps:
             return watched.mean(self._local.at_best(psi))
         return watched.mean(self._local.value(psi, watched.places))
 
-    def weights(self):
+    def weights(self) -> Weights:
         """Return W and b, which further steps will change."""
         return self.W, self.b
 
 
-def _all_classes(y, n_classes):
+def _all_classes(y: np.ndarray, n_classes: int) -> np.ndarray:
     """Return every class for each sample, its own first, as the kernels want them."""
     classes = np.tile(np.arange(n_classes, dtype=np.int32), (len(y), 1))
     own = np.arange(len(y)), y
@@ -269,7 +236,14 @@ def _all_classes(y, n_classes):
 class AllClassesSteps:
     """Softmax over all classes with the same steps and mini-batches; as `SampledSteps`."""
 
-    def __init__(self, samples, W, b, averages, settings):
+    def __init__(
+        self,
+        samples: Samples,
+        W: np.ndarray,
+        b: np.ndarray,
+        averages: Weights | None,
+        settings: PassSettings,
+    ) -> None:
         self._n_classes, self.settings, self._training = len(b), settings, samples.training
         W, b = feature_major(W), padded_intercept(b, BEYOND)
         self._steps = ExactSteps(
@@ -291,11 +265,11 @@ class AllClassesSteps:
             state[:-1], state[-1] = averages[0].T, averages[1]
         self.n_steps = settings.n_steps
 
-    def averages(self):
+    def averages(self) -> Weights:
         state = self._steps.averages()[:, : self._n_classes]
         return np.ascontiguousarray(state[:-1].T), state[-1].copy()
 
-    def epoch(self, rng, number):
+    def epoch(self, rng: np.random.Generator, number: int) -> None:
         order = _order(rng, self._training, self.settings)
         n_batches = len(equal_cuts(len(order), self.settings.batch_size)) - 1
         numbers = self.n_steps + 1 + np.arange(n_batches)
@@ -306,38 +280,31 @@ class AllClassesSteps:
         self._steps.epoch(order, self.settings.batch_size, rates)
         self.n_steps += n_batches
 
-    def bound(self, watched):
+    def bound(self, watched: Watched) -> float:
         psi = watched.scores(self.weights(), self.settings.n_threads)
         own = np.arange(len(watched.y)), watched.y
         return watched.mean(log_softmax(psi)[own])
 
-    def weights(self):
+    def weights(self) -> Weights:
         return self._steps.W[:, : self._n_classes].T, self._steps.b[: self._n_classes]
 
 
-def train(model, rows, codes, sample_weight, weights, max_iter, progress, part=None, n_texts=0):
-    """Make passes over the samples of a call.
+def train(
+    model: BaseSoftmaxClassifier,
+    rows: Rows,
+    codes: np.ndarray,
+    sample_weight: np.ndarray | None,
+    weights: Weights | None,
+    max_iter: int,
+    progress: Progress,
+    part: float | None = None,
+    n_texts: int = 0,
+) -> Result:
+    """Make passes over the samples of a call, and return the weights for X as it was given.
 
-    Parameters
-    ----------
-    model : AugmentReduceClassifier
-        Whose parameters, and record of the rows seen, are read.
-    rows : Rows
-    codes : ndarray of int32 (n_samples,)
-    sample_weight : ndarray of float32 (n_samples,), or None
-    weights : tuple of ndarray of float32 (n_classes, n_features) and (n_classes,), or None
-        To go on from, changed; None for a cold start.
-    max_iter : int
-    progress : Progress
-    part : float, default=None
-        None for a fit; for a part how much of a mini-batch its last one is.
-    n_texts : int, default=0
-        How many of the last rows are texts of labels.
-
-    Returns
-    -------
-    result : Result
-        With weights for X as it was given.
+    Steps go on from `weights`, which are changed; None is a cold start. `part` is None for a fit,
+    and for a part how much of a mini-batch its last one is; the last `n_texts` samples are texts of
+    labels.
     """
     n_classes, n_features, is_part = len(model.classes_), rows.shape[1], part is not None
     bound = bound_of(model, n_classes, is_part)
@@ -357,7 +324,9 @@ def train(model, rows, codes, sample_weight, weights, max_iter, progress, part=N
     starts_at_zero = weights is None and model.init_scale in ("auto", 0)
     if weights is None:
         made = not (plain and starts_at_zero)
-        weights = start_of(model, codes, sample_weight, rng.randint(2**31), made)
+        W, b = start_of(model, codes, sample_weight, rng.randint(2**31), made)
+    else:
+        W, b = weights
     if model.learning_rate == "auto":
         rows = rows.inside(coordinates)
     samples = Samples(rows, codes, sample_weight, held_out)
@@ -375,17 +344,14 @@ def train(model, rows, codes, sample_weight, weights, max_iter, progress, part=N
     if plain:
         settings = plain_settings(model, coordinates.scale, samples, settings, n_texts)
     if not starts_at_zero:
-        to_inside(*weights, coordinates)
+        to_inside(W, b, coordinates)
     averages, squares = model._state.averages, coordinates.scale**2
-    if averages is not None and not plain:  # of gradients by the weights as they are
+    if averages is not None and not plain:
+        # Averages are of squared gradients by the original weights. By weights for x / c gradients
+        # are c times smaller.
         averages = averages[0] / squares.astype(np.float32), averages[1]
-    watched = samples.few(len(weights[1]), seed)
-    if plain:
-        steps = PlainSteps(samples, *weights, settings)
-    else:
-        make_steps = AllClassesSteps if bound == "exact" else SampledSteps
-        steps = make_steps(samples, *weights, averages, settings)
-    result = run(steps, watched, settings, progress, coordinates)
+    steps = _steps_of(samples, W, b, averages, settings)
+    result = run(steps, samples.few(n_classes, seed), settings, progress, coordinates)
     W, b = to_outside(result.W, result.b, coordinates)
     if keeps:
         averages = result.averages[0] * squares.astype(np.float32), result.averages[1]
@@ -393,33 +359,40 @@ def train(model, rows, codes, sample_weight, weights, max_iter, progress, part=N
     return result._replace(held_out=held_out, alpha=alpha_of(model, settings))
 
 
-def run(steps, watched, settings, progress, coordinates):
-    """Make all passes of a call.
+def _steps_of(
+    samples: Samples, W: Any, b: np.ndarray, averages: Weights | None, settings: PassSettings
+) -> "AllClassesSteps | PlainSteps | SampledSteps":
+    """Return the steps of the settings, from these weights on; W may be None for zeros if plain."""
+    if settings.plain:
+        return PlainSteps(samples, W, b, settings)
+    make_steps = AllClassesSteps if settings.bound == "exact" else SampledSteps
+    return make_steps(samples, W, b, averages, settings)
 
-    Parameters
-    ----------
-    steps : AllClassesSteps, PlainSteps or SampledSteps
-    watched : tuple of Watched and Watched or None
-        Some samples that are trained on, and some that are held out.
-    settings : Settings
-    progress : Progress
-    coordinates : Coordinates
-        Of the weights; callbacks see those outside.
 
-    Returns
-    -------
-    result : Result
+def run(
+    steps: AllClassesSteps | PlainSteps | SampledSteps,
+    watched: tuple[Watched, Watched | None],
+    settings: PassSettings,
+    progress: Progress,
+    coordinates: Coordinates,
+) -> Result:
+    """Make all passes of a call, and follow some samples that are trained on and some that are held
+    out.
+
+    Callbacks see weights in the original coordinates.
     """
     watch, losses = _Watch(settings.tol, settings.n_iter_no_change), []
     trained, held_out = watched
     # Another order in every call: mini-batches that come again and again are learnt by heart.
     rng = stream(settings.seed, "passes", settings.n_steps)
+    # Start and end are compared by the log-likelihood of the model, which no variable loosens.
     likelihood = (held_out or trained)._replace(held_out=True)
     start = steps.bound(likelihood) if settings.max_iter > 1 else -np.inf
     met_tol = False
 
-    def outside():
-        return to_outside(*map(np.array, steps.weights()), coordinates)
+    def outside() -> Weights:
+        W, b = map(np.array, steps.weights())
+        return to_outside(W, b, coordinates)
 
     for number in range(1, settings.max_iter + 1):
         progress.begin()

@@ -2,12 +2,13 @@
 
 import numpy as np
 
+from ..softmax._base import BaseSoftmaxClassifier
 from ..training._waiting import Waiting
 from ..utils._records import either, is_a, is_array, is_not_negative, is_text, require_attributes
 from ._stream import Stream
 
 
-def check_loaded(model):
+def check_loaded(model: BaseSoftmaxClassifier) -> None:
     """Raise ValueError if attributes that were loaded do not fit together."""
     require_attributes(
         model,

@@ -15,12 +15,19 @@ directions are found by conjugate gradients stops when the gradient is at most `
 length of the step: by strong convexity the step is then right to that relative accuracy.
 """
 
+from typing import Self
+
 import numpy as np
 from scipy import sparse
 from scipy.special import log_softmax, wrightomega
 
+from ..softmax._coordinates import Weights
 from ..training._lazy_scale import fold
 from ..utils._random import stream
+from ..utils._rows import Rows
+from ..utils._typing import Matrix
+from ._data import SoftmaxData
+from ._solver_settings import SolverSettings
 from ._solvers import DivergenceError, Solver
 
 TOLERANCE = 1e-6
@@ -31,23 +38,34 @@ MAX_HALVINGS = 40
 class ImplicitBatches(Solver):
     """Implicit steps on fixed mini-batches; every label in one is a negative of all others."""
 
-    def __init__(self, data, n_classes, settings, seed, n_threads, stop):
+    def __init__(
+        self,
+        data: SoftmaxData,
+        n_classes: int,
+        settings: SolverSettings,
+        seed: int,
+        n_threads: int,
+        stop: np.ndarray,
+    ) -> None:
         super().__init__(data, n_classes, settings, seed, n_threads, stop)
         order = self.order(0)  # any: it does not change from pass to pass
         cuts = range(settings.batch_size, len(order), settings.batch_size)
         self.batches = np.split(order, cuts)
+        # Distinct labels: F.3 of the paper takes those of a mini-batch to be distinct, which they
+        # need not be (see Errata of the method's page).
         self.labels = [np.unique(data.y[batch]) for batch in self.batches]
+        # alpha beta_k / J of the module's docstring.
         self.ridge = settings.alpha * self.share / len(self.batches) / self.chance_of_touch()
 
-    def begin(self, start=None):
+    def begin(self, start: Weights | None = None) -> Self:
         super().begin(start)
         self.scale = np.ones(self.n_classes)
         return self
 
-    def n_drawn(self, labels):
+    def n_drawn(self, labels: np.ndarray) -> int:
         return min(self.settings.n_sampled, self.n_classes - len(labels))
 
-    def chance_of_touch(self):
+    def chance_of_touch(self) -> np.ndarray:
         """Return how likely a step touches each class, 1 / beta_k of F.3 with repeated labels
         allowed.
         """
@@ -57,10 +75,11 @@ class ImplicitBatches(Solver):
             drawn = self.n_drawn(labels)
             of_others = drawn / (n_classes - len(labels)) if drawn else 0.0
             chance += of_others
+            # Labels of the mini-batch are touched for sure, all other classes with the same chance.
             chance[labels] += 1 - of_others
         return chance / len(self.batches)
 
-    def epoch(self, number, rate):
+    def epoch(self, number: int, rate: float) -> None:
         batches = np.arange(len(self.batches))
         if self.settings.shuffle:
             stream(self.seed, "order of batches", number).shuffle(batches)
@@ -74,16 +93,22 @@ class ImplicitBatches(Solver):
             drawn = draw_others(labels, len(self.b), self.n_drawn(labels), rng)
             self.step(self.batches[j], labels, drawn, rate)
 
-    def step(self, batch, labels, drawn, rate):
+    def step(self, batch: np.ndarray, labels: np.ndarray, drawn: np.ndarray, rate: float) -> None:
         """Make one implicit step on these samples, their labels and the classes drawn."""
         classes = np.concatenate([labels, drawn])
         shrinkage = 1 + rate * self.ridge[classes]
         features, X = block_of_rows(self.data.rows, batch)
         place = np.ix_(classes, features)
+        # The proximal step first shrinks w_k by 1 / c_k: w_k_old / c_k in the module's docstring. A
+        # factor of the class does it at the cost of one number.
         self.scale[classes] /= shrinkage
+        # Only the features of the mini-batch are read and written.
         W = self.W[place].astype(np.float64)
         scores = X @ (W * self.scale[classes, None]).T + self.b[classes]
+        # A sample's weight multiplies its term, and hence its rate.
         rates = rate * self.data.weight[batch] if self.data.weight.size else rate
+        # Labels count once, classes drawn (K - number of labels) / m times: the sum over all other
+        # classes is estimated without bias.
         log_factor = np.zeros(len(classes))
         if len(drawn):
             log_factor[len(labels) :] = np.log((len(self.b) - len(labels)) / len(drawn))
@@ -99,6 +124,7 @@ class ImplicitBatches(Solver):
         )
         self.u[batch] = u
         steps = np.asarray((X.T @ lengths).T)
+        # False for NaN as well.
         if not (np.abs(steps) < 1e30).all():
             raise DivergenceError("an implicit step left the range of float32")
         W += steps / self.scale[classes, None]
@@ -106,28 +132,33 @@ class ImplicitBatches(Solver):
         self.b[classes] += shifts.astype(np.float32)
         fold(self.W, self.scale, classes)
 
-    def weights(self):
+    def weights(self) -> Weights:
         fold(self.W, self.scale)
         return self.W, self.b
 
 
-def draw_others(labels, n_classes, n_drawn, rng):
+def draw_others(
+    labels: np.ndarray, n_classes: int, n_drawn: int, rng: np.random.Generator
+) -> np.ndarray:
     """Draw distinct classes that are not in the sorted `labels`, uniformly."""
     drawn = rng.choice(n_classes - len(labels), n_drawn, replace=False, shuffle=False)
+    # The i-th of the classes that are no label is i plus the number of labels below it.
     return drawn + np.searchsorted(labels - np.arange(len(labels)), drawn, side="right")
 
 
-def dense(matrix):
+def dense(matrix: Matrix) -> np.ndarray:
+    """Return a matrix as an array."""
     return matrix.toarray() if sparse.issparse(matrix) else matrix
 
 
-def block_of_rows(rows, batch):
-    """Return the features of some rows and the rows in these features, float64."""
+def block_of_rows(rows: Rows, batch: np.ndarray) -> tuple[np.ndarray, Matrix]:
+    """Return the features of some samples and the samples in these features, float64."""
     if rows.dense:
         X = rows.data.reshape(rows.shape)[batch].astype(np.float64)
         return np.arange(rows.shape[1]), X
     lengths = rows.indptr[batch + 1] - rows.indptr[batch]
     entries = np.concatenate([np.arange(*rows.indptr[i : i + 2]) for i in batch])
+    # The distinct features of the mini-batch, and the place of each entry among them.
     features, columns = np.unique(rows.indices[entries], return_inverse=True)
     indptr = np.concatenate([[0], np.cumsum(lengths)])
     values = rows.data[entries].astype(np.float64)
@@ -135,43 +166,33 @@ def block_of_rows(rows, batch):
 
 
 def implicit_step(
-    scores, own, u, rates, log_factor, gram, shrinkage, intercept, tolerance=TOLERANCE
-):
-    """Solve an implicit step in the span of its rows.
+    scores: np.ndarray,
+    own: np.ndarray,
+    u: np.ndarray,
+    rates: np.ndarray,
+    log_factor: np.ndarray,
+    gram: np.ndarray,
+    shrinkage: np.ndarray,
+    intercept: float,
+    tolerance: float = TOLERANCE,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Solve an implicit step on n samples and c classes in the span of the samples, and return the
+    coefficients of x_i in the step of w_k (n, c), the steps of the intercepts (c,) and the new
+    auxiliary variables (n,).
 
-    Parameters
-    ----------
-    scores : ndarray (n, c)
-        Of the shrunk weights.
-    own : ndarray of int (n,)
-        Place of each row's class among the c classes.
-    u, rates : ndarray (n,)
-        Old auxiliary variables; rates times the weights of the samples.
-    log_factor : ndarray (c,)
-        Logarithm of the importance weight of each one.
-    gram : ndarray (n, n)
-        Inner products of the rows.
-    shrinkage : ndarray (c,)
-        c_k of the module's docstring.
-    intercept : float
-        The constant feature of the intercepts; 0 without.
-    tolerance : float
-        Largest gradient, relative to the length of the step.
-
-    Returns
-    -------
-    lengths : ndarray (n, c)
-        w_k grows by the sum of lengths[i, k] x_i.
-    shifts : ndarray (c,)
-        Growth of the intercepts.
-    u : ndarray (n,)
-        The new auxiliary variables.
+    `scores` (n, c) are of shrunk weights, `own` the place of each sample's class among the classes.
+    `u` and `rates` (n,) are old auxiliary variables, and rates times sample weights; `log_factor`
+    (c,) are logarithms of importance weights, `gram` (n, n) inner products of the samples, and
+    `shrinkage` (c,) is c_k of the module's docstring. The gradient at the end is at most
+    `tolerance` times the length of the step.
     """
     problem = _Problem(scores, own, u, rates, log_factor, gram, shrinkage, intercept)
     point = problem.point(np.zeros(problem.shape))
     for _ in range(MAX_NEWTON):
         if point.size <= tolerance * np.linalg.norm(point.x):
             break
+        # Newton steps far from the minimum may be too long; halved, they lower the gradient in the
+        # end, as the problem is strongly convex.
         direction = problem.newton_direction(point)
         length = 1.0
         for _ in range(MAX_HALVINGS):
@@ -188,16 +209,21 @@ def implicit_step(
 class _Point:
     """Scores and derivatives at a step x: v, p = softmax, and the gradient."""
 
-    def __init__(self, problem, x):
+    def __init__(self, problem: "_Problem", x: np.ndarray) -> None:
         self.x = x
         own = np.arange(len(problem.own)), problem.own
         log_p = log_softmax(problem.scores + problem.spread(x) + problem.log_factor, axis=1)
         self.p = np.exp(log_p)
         self.log_d = -log_p[own]
+        # The best u_i has a closed form: with v_i + log v_i = log(rate_i d_i) + rate_i - u_old, it
+        # is u_old - rate_i + v_i.
         self.v = wrightomega(problem.log_rates + self.log_d + problem.rates - problem.u)
-        self.slope = self.p.copy()  # of log d; p_y - 1 would lose its digits near 0
+        self.slope = self.p.copy()  # of log d
+        # 1 - p_y as the sum of the others: p_y - 1 would lose its digits near 0.
         self.slope[own] = 0
         self.slope[own] = -self.slope.sum(axis=1)
+        # Of 1/2 ||x||^2 + 1/2 sum_i (1 + v_i)^2: the derivative of the latter by log d_i is v_i, as
+        # dv / d log d = v / (1 + v).
         self.gradient = x + problem.gather(self.v[:, None] * self.slope)
         self.size = np.linalg.norm(self.gradient)
 
@@ -209,10 +235,23 @@ class _Problem:
     intercept, a last row holds the shifts of the intercepts.
     """
 
-    def __init__(self, scores, own, u, rates, log_factor, gram, shrinkage, intercept):
+    def __init__(
+        self,
+        scores: np.ndarray,
+        own: np.ndarray,
+        u: np.ndarray,
+        rates: np.ndarray,
+        log_factor: np.ndarray,
+        gram: np.ndarray,
+        shrinkage: np.ndarray,
+        intercept: float,
+    ) -> None:
         self.scores, self.own, self.u, self.rates = scores, own, u, rates
         self.log_rates, self.log_factor = np.log(rates), log_factor
+        # x is root(c_k) times the step of w_k, so that c_k ||step||^2 is ||x||^2.
         self.root = np.sqrt(shrinkage)
+        # The Gram matrix is V diag(values) V^T: samples have the coordinates V sqrt(values) in an
+        # orthonormal basis of their span. Directions of rounding errors are left out.
         values, vectors = np.linalg.eigh(gram)
         kept = values > len(gram) * np.finfo(float).eps * max(values[-1], 0)
         self.basis = vectors[:, kept] * np.sqrt(values[kept])  # rows in the orthonormal basis
@@ -221,36 +260,39 @@ class _Problem:
         self.rank = int(kept.sum())
         self.shape = self.rank + (intercept > 0), len(shrinkage)
 
-    def spread(self, x):
-        """Change of the scores by a step."""
+    def spread(self, x: np.ndarray) -> np.ndarray:
+        """Return the change of the scores by a step."""
         added = self.basis @ (x[: self.rank] / self.root)
         return added + self.intercept * x[self.rank] if self.intercept else added
 
-    def gather(self, of_scores):
+    def gather(self, of_scores: np.ndarray) -> np.ndarray:
         """Return the transpose of `spread`."""
         x = self.basis.T @ of_scores / self.root
         return np.vstack([x, self.intercept * of_scores.sum(axis=0)]) if self.intercept else x
 
-    def step_of(self, x):
+    def step_of(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the coefficients of the samples and the shifts of the intercepts of a step."""
         shifts = self.intercept * x[self.rank] if self.intercept else np.zeros(self.shape[1])
         return self.dual_basis @ (x[: self.rank] / self.root), shifts
 
-    def point(self, x):
+    def point(self, x: np.ndarray) -> _Point:
         return _Point(self, x)
 
-    def u_of(self, point):
-        """Return ``u - rates + v``; where v is as large as the rates, by v + log v = its
-        argument.
-        """
+    def u_of(self, point: _Point) -> np.ndarray:
+        """Return ``u - rates + v``."""
+        # Where v is as large as the rates, the sum would lose digits; by v + log v = its argument,
+        # u is then log(rate d) - log v.
         large = point.v > 1
         log_v = np.log(point.v, where=large, out=np.zeros_like(point.v))
         return np.where(large, self.log_rates + point.log_d - log_v, self.u - self.rates + point.v)
 
-    def newton_direction(self, point):
+    def newton_direction(self, point: _Point) -> np.ndarray:
         """Return minus the inverse Hessian times the gradient, to a falling relative accuracy."""
+        # d v / d log d, the curvature along the gradient of log d; v times the covariance under p
+        # is that across it.
         along = (point.v / (1 + point.v))[:, None]
 
-        def hessian(x):
+        def hessian(x: np.ndarray) -> np.ndarray:
             z = self.spread(x)
             rise = (point.slope * z).sum(axis=1, keepdims=True)
             mean = (point.p * z).sum(axis=1, keepdims=True)
@@ -260,6 +302,7 @@ class _Problem:
         direction = np.zeros_like(point.x)
         residual = -point.gradient
         search, square = residual, np.vdot(residual, residual)
+        # Inexact Newton: a relative accuracy of root(size) keeps convergence faster than linear.
         enough = (min(0.1, np.sqrt(point.size)) * point.size) ** 2
         for _ in range(2 * point.x.size):
             if square <= enough:

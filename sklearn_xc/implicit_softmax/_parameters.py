@@ -8,7 +8,7 @@ from ..training._schedules import DECAY
 from ..utils._csr import LARGEST_INDEX
 from ._train import PUBLISHED_SIZES
 
-# Section 4.1 of the paper, for rows of unit length; rates are tuned for each data set.
+# Section 4.1 of the paper, for samples of unit length; rates are tuned for each data set.
 _OF_ALL = {
     "sampling": "uniform",
     "alpha": 0.0,

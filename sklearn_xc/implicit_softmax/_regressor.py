@@ -1,17 +1,20 @@
 """ImplicitSoftmaxRegressor: softmax regression by unbiased stochastic gradients on a double sum."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any, Self
 
 import joblib
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from ..base._multiclass import labels_of
 from ..base._validation import validate_warm_start
 from ..softmax._base import BaseSoftmaxClassifier
-from ..softmax._coordinates import weights_inside, weights_outside
+from ..softmax._coordinates import Weights, weights_inside, weights_outside
 from ..softmax._full_softmax import RIDGE
-from ..softmax._pilot import pilot_of, rate_by, ridge_by
+from ..softmax._pilot import RidgePilot, pilot_of, rate_by, ridge_by
 from ..training._minibatches import in_parts, sorted_by_class
 from ..training._schedules import share_of_part
 from ..training._waiting import Waiting
@@ -19,6 +22,8 @@ from ..utils._callbacks import SILENT, Progress, with_callbacks
 from ..utils._matrix import as_rows
 from ..utils._random import stream as random_stream
 from ..utils._records import savable
+from ..utils._rows import Rows
+from ..utils._typing import LabelsLike, Matrix, MatrixLike, RandomState
 from ._data import NONE, SoftmaxData
 from ._fitted import check_loaded
 from ._parameters import CONSTRAINTS, PUBLISHED
@@ -30,7 +35,8 @@ from ._settings import (
     settings_of,
     warn_above_start,
 )
-from ._solvers import DivergenceError
+from ._solver_settings import SolverSettings
+from ._solvers import DivergenceError, Solver
 from ._train import (
     STEPPED_SINGLY,
     fit_softmax,
@@ -67,19 +73,18 @@ class ImplicitSoftmaxRegressor(BaseSoftmaxClassifier):
     solver : {"auto", "implicit", "umax", "sgd", "one_vs_each", "nce", "importance", "exact"}, \
 default="auto"
         "auto" is "exact" unless its operations, counted over the usual epochs, are more than 2000
-        times those of "implicit": up to 85,000 classes for rows of 10 entries, 30,000 for rows of
-        200. Up to 18,579 classes exact steps were ahead on every set (see the user guide). It is
-        "implicit" as well where `n_sampled_classes` or a `sampling` other than "uniform" is asked
-        for.
-        "implicit" is the paper's method (Propositions 3 and 4). "umax" takes plain steps, after
-        raising u_i where it lies more than `delta` below a lower bound of its best value
-        (Algorithm 1); with large rates it can still blow up. "sgd" takes plain steps and often
-        overflows, which `fit` reports. These three are unbiased: they converge to the optimum.
-        "one_vs_each" (Titsias), "nce" (noise contrastive estimation with the normaliser fixed at
-        1) and "importance" (sampled softmax) are the biased methods that the paper compares with.
-        "exact" computes the softmax over all classes, in steps that never move a sample's own
-        scores by more than 16: rows that are much longer than the rest count less until the rate
-        has fallen. From 4096 classes on its steps round small probabilities at
+        times those of "implicit": up to 85,000 classes for samples of 10 entries, 30,000 for
+        samples of 200. Up to 18,579 classes exact steps were ahead on every set (see the user
+        guide). It is "implicit" as well where `n_sampled_classes` or a `sampling` other than
+        "uniform" is asked for. "implicit" is the paper's method (Propositions 3 and 4). "umax"
+        takes plain steps, after raising u_i where it lies more than `delta` below a lower bound of
+        its best value (Algorithm 1); with large rates it can still blow up. "sgd" takes plain steps
+        and often overflows, which `fit` reports. These three are unbiased: they converge to the
+        optimum. "one_vs_each" (Titsias), "nce" (noise contrastive estimation with the normaliser
+        fixed at 1) and "importance" (sampled softmax) are the biased methods that the paper
+        compares with. "exact" computes the softmax over all classes, in steps that never move a
+        sample's own scores by more than 16: samples that are much longer than the rest count less
+        until the rate has fallen. From 4096 classes on its steps round small probabilities at
         random, which leaves the mean of a step as it is and takes half of the time.
     formulation : {"pairwise", "raman"}, default="pairwise"
         The double sum: the paper's (eq. 6), on differences of scores, or that of Raman et al.
@@ -90,7 +95,7 @@ default="auto"
     n_sampled_classes : int, default=None
         Classes drawn for each sample of a step, at most all others; None is the published number:
         1 for "implicit", "umax" and "sgd", 5 for the biased methods. With "implicit" they are drawn
-        for the whole mini-batch, beside the labels in it (appendix F.3). Not used by "exact".
+        for the whole mini-batch, in addition to its labels (appendix F.3). Not used by "exact".
     sampling : {"uniform", "frequency"}, default=None
         How classes are drawn, as published or, but for "exact" and mini-batches of "implicit", half
         uniformly and half by their frequency; terms are weighted so that the unbiased solvers stay
@@ -99,37 +104,36 @@ default="auto"
     alpha : "auto" or float, default="auto"
         Strength of the ridge, from 0 (the published setting) to 1e12; intercepts are free of it.
         Without it there is no finite optimum on data that a linear rule separates. "auto" sets out
-        from 0.05 times the squared length of a row (the median; of dense rows the length of what is
-        left without their mean), so that the same rows in other units give the same predictions;
-        where dense columns are in very different units, one strength for each, 0.05 times the
-        number of columns and their variance. `fit` of "exact" then takes from a thousandth of it to
-        ten times it, by short fits of a fifth of the classes, three hundred or more of them, with
-        all their rows up to 3000: a decade up or down for as long as the log-loss of a fifth of
-        these rows falls by more than 0.02 and two standard errors, and half a decade back if that
-        loses no more. Where fewer than 50 rows can be held out, for other solvers and in
-        `partial_fit` it stays 0.05. See `alpha_`.
+        from 0.05 times the squared length of a sample (the median; of dense samples the length of
+        what is left without their mean), so that the same samples in other units give the same
+        predictions; where dense columns are in very different units, one strength for each, 0.05
+        times the number of columns and their variance. `fit` of "exact" then takes from a
+        thousandth of it to ten times it, by short fits of a fifth of the classes, three hundred or
+        more of them, with all their samples up to 3000: a decade up or down for as long as the
+        log-loss of a fifth of these samples falls by more than 0.02 and two standard errors, and
+        half a decade back if that loses no more. Where fewer than 50 samples can be held out, for
+        other solvers and in `partial_fit` it stays 0.05. See `alpha_`.
     learning_rate : "auto" or float, default="auto"
         Rate of the first epoch, up to 1e12. It multiplies the gradient of each sample's term,
         without the number of samples N, so that a rate found on a part of the samples carries over:
         a rate eta of the paper is ``learning_rate * n / N`` with n samples a step. "auto" follows
-        the paper, but for three things: rates are for rows of length 1, that is divided by the
-        squared length of a row; of 1e-4, ..., 1e4 only those around the best are tried, and half
-        decades beside it; and after `max_iter` epochs on a tenth of the samples (at least 1000 and,
+        the paper, but for three things: rates are for samples of length 1, that is divided by the
+        squared length of a sample; of 1e-4, ..., 1e4 only those around the best are tried, and half
+        decades next to it; and after `max_iter` epochs on a tenth of the samples (at least 1000 and
         up to a third, four for each class) the log-loss of as many other samples decides, or the
-        training objective where fewer than 250 are left. "exact" searches so with up to a
-        thousand samples and 250 classes; a part of more makes fewer steps and so likes higher
-        rates. There the rate is 10, or with 20 rows a class and more 10 over the root of ten, times
-        16 over a larger `batch_size`; with up to three hundred classes lower ones are tried as
-        ridges are. `partial_fit` searches nothing:
-        what comes first may be small. It takes the rate of a `fit` before it, or 1 for rows of
-        length 1 (0.1 for "umax", 0.01 for "sgd").
+        training objective where fewer than 250 are left. "exact" searches so with up to a thousand
+        samples and 250 classes; a part of more makes fewer steps and so likes higher rates. There
+        the rate is 10, or with 20 samples a class and more 10 over the root of ten, times 16 over a
+        larger `batch_size`; with up to three hundred classes lower ones are tried as ridges are.
+        `partial_fit` searches nothing: what comes first may be small. It takes the rate of a `fit`
+        before it, or 1 for samples of length 1 (0.1 for "umax", 0.01 for "sgd").
     decay : {"linear", "inverse"} or float, default="linear"
         Factor on the rate after each epoch, above 0 and up to 1, published as 0.9; "inverse" makes
         it ``1 / (1 + t)`` after t epochs. With "linear",
         epoch e = 0, 1, ... of `max_iter` has ``1 - (e + 1/2) / max_iter`` of the rate, which suits
-        fits of few epochs too and was as good or better on held-out rows of six data sets (see
+        fits of few epochs too and was as good or better on held-out samples of six data sets (see
         the user guide). `partial_fit` does not know how many epochs there will be: after t passes
-        over all rows so far, linear means ``1 / sqrt(1 + t)``.
+        over all samples so far, linear means ``1 / sqrt(1 + t)``.
     max_iter : "auto" or int, default="auto"
         Epochs. An epoch visits every sample once; the paper's 50 epochs of N iterations are 50.
         "auto" is 50, or 10 for "exact", or as many as make a thousand steps. There is no `tol`: the
@@ -142,8 +146,8 @@ default="auto"
     intercept_scaling : "auto" or float, default="auto"
         Value c, above 0 and up to 1e12, of a constant feature that each sample has for the sake of
         b_k: intercepts take c^2 of the step that a feature equal to 1 would take. "auto" is a tenth
-        of the median length of the rows, or 1 if all are zero: at 1 the intercepts of unit rows
-        outrun the weights, which cost up to 0.5 of log-likelihood on text.
+        of the median length of the samples, or 1 if all are zero: at 1 the intercepts of unit
+        samples outrun the weights, which cost up to 0.5 of log-likelihood on text.
     shuffle : bool, default=True
         Whether each epoch visits the samples in a random order of its own, or always in that of the
         rows. Mini-batches of "implicit" are a fixed partition of the samples, of which the order
@@ -170,7 +174,7 @@ default="auto"
         Start the next fit, on the same classes and features, from the weights of the last.
     label_feature_weight : float, default=3.0
         The sample weight of each text in `label_features`, from 0, which leaves texts out, to 1e6.
-        3 was ahead of 1 on held-out rows of three data sets, by 0.1 to 1.6 points of nDCG@5.
+        3 was ahead of 1 on held-out samples of three data sets, by 0.1 to 1.6 points of nDCG@5.
 
     Attributes
     ----------
@@ -207,17 +211,17 @@ default="auto"
 
     Notes
     -----
-    Steps are made in coordinates in which rows have length 1 about (the median), and weights are
-    brought back in the end: the scale of X does not decide what is learnt. Nor do corrupt rows: one
-    of more than ten median lengths (of all calls so far) is taken as a shorter one, of at least
-    three. With intercepts, rows of which a quarter or more is not zero are taken from their mean,
-    which changes the way and not the optimum; where dense columns are in very different units, as
-    measurements often are, each is scaled by its deviation (with a number for `alpha` only by
-    "exact", as only it has a ridge for each feature). Other sparse rows are neither shifted nor
-    scaled by columns.
+    Steps are made in coordinates in which samples have length 1 about (the median), and weights are
+    brought back in the end: the scale of X does not decide what is learnt. Nor do corrupt samples:
+    one of more than ten median lengths (of all calls so far) is taken as a shorter one, of at least
+    three. With intercepts, samples of which a quarter or more is not zero are taken from their
+    mean, which changes the way and not the optimum; where dense columns are in very different
+    units, as measurements often are, each is scaled by its deviation (with a number for `alpha`
+    only by "exact", as only it has a ridge for each feature). Other sparse samples are neither
+    shifted nor scaled by columns.
 
     `partial_fit` means `fit`: a part carries its share of the ridge among all different samples of
-    all calls, told apart by a hash, and the auxiliary variables of up to 2**22 samples are kept
+    all calls, distinguished by a hash, and the auxiliary variables of up to 2**22 samples are kept
     between calls, 16 bytes each. A `ConvergenceWarning` is given where "auto" ends with the last
     rate that it tries, and where the objective of a cold fit ends above that of weights of zero.
 
@@ -226,7 +230,7 @@ default="auto"
     worker; and ``16 * (N + K)`` bytes of auxiliary variables. A fit that needs more than the limit
     is refused before anything is allocated.
 
-    ``ImplicitSoftmaxRegressor.PUBLISHED`` holds the settings of the paper by solver, for rows of
+    ``ImplicitSoftmaxRegressor.PUBLISHED`` holds the settings of the paper by solver, for samples of
     unit length (and those of its figure 2 and appendix G as "umax_raman" and "nce_single").
 
     Where [1]_ is in error: in the ridge of its appendix F.3 the learning rate is lost between the
@@ -262,41 +266,41 @@ default="auto"
     [0, 1, 2]
     """
 
-    _stream = None  # see `_stream.Stream`
+    _stream: Any = None  # a `_stream.Stream`
     _waiting = None
 
     PUBLISHED = PUBLISHED
     _parameter_constraints = CONSTRAINTS
     _range_of_weights = 1e-30, 1e30  # float32 holds their products with values of X
 
-    def _check_loaded(self, mapped):
+    def _check_loaded(self, mapped: bool) -> None:
         super()._check_loaded(mapped)
         check_loaded(self)
 
     def __init__(
         self,
-        solver="auto",
-        formulation="pairwise",
+        solver: str = "auto",
+        formulation: str = "pairwise",
         *,
-        batch_size=None,
-        n_sampled_classes=None,
-        sampling=None,
-        alpha="auto",
-        learning_rate="auto",
-        decay="linear",
-        max_iter="auto",
-        delta=1.0,
-        fit_intercept=True,
-        intercept_scaling="auto",
-        shuffle=True,
-        compute_loss=False,
-        class_weight=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        warm_start=False,
-        label_feature_weight=3.0,
-    ):
+        batch_size: int | None = None,
+        n_sampled_classes: int | None = None,
+        sampling: str | None = None,
+        alpha: float | str = "auto",
+        learning_rate: float | str = "auto",
+        decay: str | float = "linear",
+        max_iter: int | str = "auto",
+        delta: float = 1.0,
+        fit_intercept: bool = True,
+        intercept_scaling: float | str = "auto",
+        shuffle: bool = True,
+        compute_loss: bool = False,
+        class_weight: str | dict | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        label_feature_weight: float = 3.0,
+    ) -> None:
         self.solver = solver
         self.formulation = formulation
         self.batch_size = batch_size
@@ -319,7 +323,14 @@ default="auto"
         self.label_feature_weight = label_feature_weight
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None, label_features=None, classes=None):
+    def fit(
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        sample_weight: ArrayLike | None = None,
+        label_features: MatrixLike | Sequence[MatrixLike] | None = None,
+        classes: ArrayLike | None = None,
+    ) -> Self:
         """Fit the weights of all classes.
 
         Parameters
@@ -360,10 +371,11 @@ default="auto"
         """
         progress = Progress.of_fit(self, X, y, sample_weight)
         with self._all_or_nothing():
-            rows, codes, sample_weight, texts, start = validate_warm_start(
+            rows, codes, weight, texts, start = validate_warm_start(
                 self, X, y, sample_weight, label_features, classes
             )
-            data = SoftmaxData(rows, codes, NONE if sample_weight is None else sample_weight)
+            data = SoftmaxData(rows, codes, NONE if weight is None else weight)
+            # No sample may decide alone: far ones are shortened before their sizes are taken.
             data = data.with_texts(texts).full().shortened()
             before, of_rows = self._columns, (data.rows.features, data.rows.shape[1])
             data = data.narrowed(self._keep_columns(*of_rows, start is None, data.rows.dense))
@@ -372,6 +384,7 @@ default="auto"
             n_epochs = passes(self.max_iter, settings, len(data.visited()))
             shares = shares_of_epochs(self.decay, n_epochs)
             stream = data.stream(self, settings, None)
+            # A warm start goes on with the auxiliary variables too.
             if start is not None and self._stream is not None:
                 stream = stream.with_auxiliary(self._stream.keys, self._stream.u)
             self._stream, self._waiting = stream, None
@@ -384,11 +397,13 @@ default="auto"
             progress.finish()
         return self
 
-    def _partial_fit(self, X, codes, sample_weight, first):
+    def _partial_fit(
+        self, X: Matrix, codes: np.ndarray, sample_weight: np.ndarray | None, first: bool
+    ) -> None:
         """Make one pass over more samples and the leftover ones (see `training/_waiting.py`).
 
-        Rows are visited in the order given, draws and auxiliary variables go on, and coordinates
-        are those of all rows so far: weights outside do not change with them.
+        Samples are visited in the order given, draws and auxiliary variables go on, and coordinates
+        are those of all samples so far: original weights do not change with them.
         """
         n_calls = vars(self).get("n_iter_", 0)
         X, codes, sample_weight, n_new, cold = self._with_waiting(X, codes, sample_weight, first)
@@ -401,15 +416,17 @@ default="auto"
         solver = None if first else vars(self).get("solver_")
         settings = settings_of(self, data.entries_a_row(), solver)
         started = not cold
+        # Leftover samples were counted by the call that brought them.
         new = data if cold else data.take(np.arange(len(codes) - n_new, len(codes)))
         self._stream, self._waiting = new.stream(self, settings, before), None
         seed = check_random_state(self.random_state).randint(2**31)
         shuffled = sorted_by_class(codes)
+        # Samples sorted by class would make steps on one class at a time.
         rng = random_stream(seed, "order of a part", n_before) if shuffled else None
         whole, rest = in_parts(len(codes), settings.batch_size, rng)
         progress = self._progress_of_part()
 
-        def step(some, progress):
+        def step(some: np.ndarray, progress: Progress) -> None:
             start = self._start_weights() if started else None
             shares = np.array([share_of_part(self.decay, self._stream.seen)])
             self._train(data.take(some), start, settings, shares, n_before, progress, part=True)
@@ -419,6 +436,7 @@ default="auto"
             progress, cold, started = SILENT, False, True
         tables = () if cold else self._tables()
         if len(rest):
+            # The next call takes the step on leftover samples back, and what the stream has of it.
             kept, left = self._stream, data.take(rest)
             step(rest, progress)
             X = self._in_all_columns(left.rows.matrix())
@@ -427,96 +445,137 @@ default="auto"
             self._waiting = Waiting(*of_rest, cold, tables, self._tables())
         self.n_iter_ = n_calls + 1
 
-    def _move_columns(self, before):
+    def _move_columns(self, before: np.ndarray) -> None:
         if self._stream is not None:
             self._stream = self._stream.in_columns(before, self._columns)
 
-    def _weights_of_new_classes(self, n_new):
+    def _weights_of_new_classes(self, n_new: int) -> tuple[np.float32, np.float32]:
+        # With b = -log K the normaliser of W = 0 is 1, which noise contrastive estimation takes it
+        # for.
         normalising = self.solver == "nce" and self.fit_intercept
         return np.float32(0), np.float32(-np.log(len(self.classes_)) if normalising else 0)
 
-    def _train(self, data, start, settings, shares, first_epoch, progress, part=False):
+    def _train(
+        self,
+        data: SoftmaxData,
+        start: Weights | None,
+        settings: SolverSettings,
+        shares: np.ndarray,
+        first_epoch: int,
+        progress: Progress,
+        part: bool = False,
+    ) -> tuple[int, list[float]]:
         """Make an epoch at each share of the rate; the number made and the curve of the loss.
 
         `_stream` is of these samples already.
         """
         stream, coordinates, given = self._stream, self._stream.coordinates, data
-        searching, auto = not part and self._searches(settings, data), self.learning_rate == "auto"
+        searching, n_classes = not part and self._searches(settings, data), len(self.classes_)
         workers = min(joblib.effective_n_jobs(self.n_jobs), len(FIRST)) if searching else 1
+        # Refused before anything is allocated.
         self._require_room(settings, data.rows, workers, start)
-        data, n_classes = data.inside(coordinates), len(self.classes_)
+        data = data.inside(coordinates)
         if start is not None:
             start = weights_inside(coordinates, *start)
         seed = check_random_state(self.random_state).randint(2**31)
-        sizes = len(data.visited()), n_classes
-        rate = known_rate(self, settings, stream, start, part, sizes)
+        rate = known_rate(self, settings, stream, start, part, (len(data.visited()), n_classes))
         pilot = None if part else self._pilot(data, settings, len(shares), seed)
         ridge = ridge_by(pilot, rate) if self.alpha == "auto" else RIDGE
         inside = inside_of(self, not np.any(given.rows.data), stream, ridge)
         settings = replace(settings, shuffle=settings.shuffle and not part, **inside)
-        if auto and not searching:
+        if self.learning_rate == "auto" and not searching:
             rate = rate_by(pilot, settings.alpha, rate)
+        # Kernels in other threads read it, and end when Ctrl-C has set it.
         stop = np.zeros(1, dtype=np.int32)
         trials = self._trials(data, settings, start, shares, seed, stop) if searching else None
-        whole, curve = stream.whole(self._support) if part else None, []
-        solver = solver_class(settings)(
-            data, n_classes, replace(settings, whole=whole), seed, self._threads(), stop
-        )
-        few, ridge_of_few = data.few(settings.alpha, seed)
-
-        def on_epoch(weights):
-            if self.compute_loss:
-                curve.append(data.objective(*weights(), settings.alpha))
-                return curve[-1]
-            return few.objective(*weights(), ridge_of_few) if progress.verbose else None
-
+        whole = stream.whole(self._support) if part else None
+        solver = self._solver(data, replace(settings, whole=whole), seed, self._threads(), stop)
+        losses = data.losses(settings.alpha, seed, self.compute_loss, progress.verbose)
         try:
-            if searching:
+            if trials is not None:
                 rate = searched_rate(trials, workers, progress)
             solver.begin(start).draws = stream.draws.copy()
             if settings.solver in STEPPED_SINGLY:
                 keys = given.keys(self.classes_)
+                # u of samples that came before; log K, the optimum for W = 0, for others.
                 solver.u = stream.auxiliary(keys, np.log(n_classes))
             n_epochs, weights = fit_softmax(
-                solver, rate, shares, first_epoch=first_epoch, on_epoch=on_epoch,
-                progress=progress, outside=coordinates.weights_outside,
-            )  # fmt: skip
+                solver,
+                rate,
+                shares,
+                first_epoch=first_epoch,
+                on_epoch=losses.after_epoch,
+                progress=progress,
+                outside=coordinates.weights_outside,
+            )
         except DivergenceError as error:
             raise ValueError(divergence(self, settings.solver, error)) from error
         except BaseException:
             stop[0] = 1  # threads that are still at work give up
             raise
         if start is None and not part:
-            warn_above_start(few.objective(*weights, ridge_of_few), n_classes, settings.solver)
+            warn_above_start(losses.of_few(weights), n_classes, settings.solver)
         self._set_dense_model(*weights_outside(coordinates, *weights))
         if settings.solver in STEPPED_SINGLY:
+            # Auxiliary variables are kept by a hash of the sample with its label: parts may come in
+            # any order.
             counted = data.visited()
             stream = stream.with_auxiliary(keys[counted], solver.u[counted])
-        self._stream, self.solver_ = stream.stepped_on(n_epochs, solver), settings.solver
-        self.alpha_ = alpha_outside(self, coordinates, ridge)
+        self._stream = stream.stepped_on(n_epochs, solver)
+        self._report(settings, ridge, rate)
+        return n_epochs, losses.curve
+
+    def _report(self, settings: SolverSettings, ridge: float, rate: float) -> None:
+        """Set the attributes that say what the steps were, for X in its original coordinates."""
+        stream, auto = self._stream, self.learning_rate == "auto"
+        self.solver_ = settings.solver
+        self.alpha_ = alpha_outside(self, stream.coordinates, ridge)
         self.learning_rate_ = rate / stream.length**2 if auto else float(self.learning_rate)
         self.intercept_scaling_ = settings.intercept * stream.length
-        return n_epochs, curve
 
-    def _require_room(self, settings, rows, workers, start):
-        """Refuse weights of so many fits at a time that do not fit into memory."""
-        # In another layout they are copied in the end.
+    def _solver(
+        self,
+        data: SoftmaxData,
+        settings: SolverSettings,
+        seed: int,
+        n_threads: int,
+        stop: np.ndarray,
+    ) -> Solver:
+        """Return a solver of the settings, which has not begun."""
+        n_classes = len(self.classes_)
+        return solver_class(settings)(data, n_classes, settings, seed, n_threads, stop)
+
+    def _require_room(
+        self, settings: SolverSettings, rows: Rows, workers: int, start: Weights | None
+    ) -> None:
+        """Refuse weights of all fits that run at a time if they do not fit into memory."""
+        # In another layout than that of prediction they are copied in the end.
         n_copies = 1 if solver_class(settings).by_feature(rows.dense) else 2
         n_copies = max(n_copies, workers) + (start is not None)
         self._require_weights(n_copies, 16 * rows.shape[0])
 
-    def _trials(self, data, settings, start, shares, seed, stop):
+    def _trials(
+        self,
+        data: SoftmaxData,
+        settings: SolverSettings,
+        start: Weights | None,
+        shares: np.ndarray,
+        seed: int,
+        stop: np.ndarray,
+    ) -> Trials:
         """Return fits of a part of the samples by which rates are compared."""
         part, alpha, loss = data.part_for_rates(settings.alpha, seed)
         settings = replace(settings, alpha=alpha)
-        solver = solver_class(settings)(part, len(self.classes_), settings, seed, 1, stop)
+        solver = self._solver(part, settings, seed, 1, stop)
         return Trials(solver, loss, start, shares)
 
-    def _searches(self, settings, data):
+    def _searches(self, settings: SolverSettings, data: SoftmaxData) -> bool:
         sizes = len(data.visited()), len(self.classes_)
         return self.learning_rate == "auto" and is_searched(settings.solver, *sizes)
 
-    def _pilot(self, data, settings, n_epochs, seed):
+    def _pilot(
+        self, data: SoftmaxData, settings: SolverSettings, n_epochs: int, seed: int
+    ) -> RidgePilot | None:
         """Return fits of some classes that find the ridge and the rate; None where none do."""
         if settings.solver != "exact" or "auto" not in (self.alpha, self.learning_rate):
             return None

@@ -3,15 +3,22 @@
 Every function takes the estimator as `model`, and reads its parameters only.
 """
 
+from typing import Any
+
 import numpy as np
 
+from ..softmax._base import BaseSoftmaxClassifier
 from ..softmax._full_softmax import INTERCEPT
 from ..training._convergence import warn_not_converged
-from ._solvers import SolverSettings
+from ..utils._coordinates import Coordinates
+from ._solver_settings import SolverSettings
+from ._stream import Stream
 from ._train import PUBLISHED_SIZES, WITH_RAMAN, chosen_solver
 
 
-def settings_of(model, entries_a_row, before):
+def settings_of(
+    model: BaseSoftmaxClassifier, entries_a_row: float, before: str | None
+) -> SolverSettings:
     """Return the solver's settings but for `inside_of`; refuses what it does not have."""
     solver = _solver_of(model, entries_a_row, before)
     n, m = PUBLISHED_SIZES[solver]
@@ -27,6 +34,7 @@ def settings_of(model, entries_a_row, before):
             f"formulation='raman' is for solver='umax' and solver='sgd', not for "
             f"solver={model.solver!r}"
         )
+    # Proposition 4, which can weight its one class; Proposition 3 draws for the whole mini-batch.
     singly = solver == "implicit" and (n, m) == (1, 1)
     sampling = model.sampling
     if sampling is None:
@@ -50,9 +58,9 @@ def settings_of(model, entries_a_row, before):
     )
 
 
-def _solver_of(model, entries_a_row, before):
-    """Return the solver, where it is "auto" that of the calls before or the cheaper for its
-    worth.
+def _solver_of(model: BaseSoftmaxClassifier, entries_a_row: float, before: str | None) -> str:
+    """Return the solver, where it is "auto" the one of the calls before, or the one that is worth
+    its cost.
     """
     if model.solver != "auto":
         return model.solver
@@ -63,12 +71,15 @@ def _solver_of(model, entries_a_row, before):
     return chosen_solver(len(model.classes_), entries_a_row)
 
 
-def inside_of(model, empty, stream, ridge):
-    """Return the strength of the ridge and constant feature inside; `empty` samples have no
-    entries, and `ridge` is that of "auto".
+def inside_of(
+    model: BaseSoftmaxClassifier, empty: bool, stream: Stream, ridge: float
+) -> dict[str, Any]:
+    """Return the strength of the ridge and the constant feature in scaled coordinates; `empty`
+    samples have no entries, and `ridge` is the one of "auto".
     """
     alpha = ridge
     if model.alpha != "auto":
+        # w = v / scale, so that alpha ||w||^2 is (alpha / scale^2) ||v||^2.
         alpha = float(model.alpha) / np.square(stream.coordinates.scale)
     if not model.fit_intercept:
         return {"alpha": alpha, "intercept": 0.0}
@@ -79,14 +90,16 @@ def inside_of(model, empty, stream, ridge):
     return {"alpha": alpha, "intercept": intercept}
 
 
-def alpha_outside(model, coordinates, ridge):
+def alpha_outside(
+    model: BaseSoftmaxClassifier, coordinates: Coordinates, ridge: float
+) -> float | np.ndarray:
     """Return the ridge on weights for X as it is."""
     if model.alpha != "auto":
         return float(model.alpha)
     return ridge * np.square(coordinates.scale)
 
 
-def divergence(model, solver, error):
+def divergence(model: BaseSoftmaxClassifier, solver: str, error: Exception) -> str:
     """Return the advice for steps that left the range of float32."""
     return (
         f"solver={solver!r} with learning_rate={model.learning_rate!r} left the range of float32 "
@@ -94,7 +107,7 @@ def divergence(model, solver, error):
     )
 
 
-def warn_above_start(reached, n_classes, solver):
+def warn_above_start(reached: float, n_classes: int, solver: str) -> None:
     """Warn where the objective of some samples ended above that of weights of zero."""
     if not reached <= 1.01 * np.log(n_classes):
         warn_not_converged(

@@ -7,21 +7,22 @@ the samples of all calls, so that such a pass adds up to `rate` times the gradie
 objective.
 """
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Self
 
 import numpy as np
 
 from .._kernels.common._pace import Pace
 from .._kernels.implicit_softmax import _coefficients, _single_steps
-from .._kernels.softmax import _one_vs_each, _sampled_scores
+from .._kernels.softmax import _sampled_classes
 from ..softmax._class_sampling import SAMPLINGS, ClassSampler, alias_table
+from ..softmax._coordinates import Weights
 from ..softmax._full_softmax import BEYOND, ExactSteps, calmed_weights
 from ..topk._feature_major import feature_major, n_places, padded_intercept, untouched_zeros
 from ..training._lazy_scale import fold
 from ..utils._random import stream
-from ._data import NONE
-from ._stream import Whole
+from ._data import NONE, SoftmaxData
+from ._projection import projection
+from ._solver_settings import SolverSettings
 
 NO_DOUBLES = np.empty(0)
 NO_DRAWS = np.empty(0, dtype=np.uint64)
@@ -30,26 +31,6 @@ METHODS = {"implicit": 0, "umax": 1, "sgd": 2}  # of the kernel `_single_steps`
 
 class DivergenceError(ArithmeticError):
     """A step or a weight was not finite in float32."""
-
-
-@dataclass(frozen=True)
-class SolverSettings:
-    """Settings of a solver (see the parameters of ImplicitSoftmaxRegressor).
-
-    `alpha` is that of the whole objective, and `whole` says of what the samples at hand are a part;
-    None if they are all. One strength for each feature is for "exact" alone.
-    """
-
-    solver: str
-    raman: bool
-    batch_size: int | None
-    n_sampled: int
-    sampling: str
-    alpha: float | np.ndarray
-    delta: float
-    intercept: float  # the constant feature of the intercepts; 0 without
-    shuffle: bool
-    whole: Whole | None = None
 
 
 class Solver:
@@ -67,7 +48,15 @@ class Solver:
         Another number than zero stops the solver, which raises KeyboardInterrupt.
     """
 
-    def __init__(self, data, n_classes, settings, seed, n_threads, stop):
+    def __init__(
+        self,
+        data: SoftmaxData,
+        n_classes: int,
+        settings: SolverSettings,
+        seed: int,
+        n_threads: int,
+        stop: np.ndarray,
+    ) -> None:
         self.data, self.settings = data, settings
         self.n_classes = n_classes
         self.seed, self.n_threads, self.stop = seed, n_threads, stop
@@ -75,27 +64,22 @@ class Solver:
         self.whole = data.whole(n_classes) if settings.whole is None else settings.whole
         self.share = len(self.visited) / self.whole.n_samples  # of the ridge
 
-    def begin(self, start=None):
-        """Take weights to go on from, and forget those of before; returns the solver.
-
-        Parameters
-        ----------
-        start : pair of ndarray of float32 (n_classes, n_features) and (n_classes,), default=None
-            Weights and intercepts, changed in place; zeros by default.
+    def begin(self, start: Weights | None = None) -> Self:
+        """Take weights to go on from, changed in place and by default zeros, and forget those of
+        before; return the solver.
         """
+        # The optimum for W = 0: u_i = log(1 + (K - 1) e^0) = log K.
         self.u = np.full(self.data.rows.shape[0], np.log(self.n_classes))
         self.draws = NO_DRAWS  # where single steps go on drawing
         self.W, self.b = self.initial(start, self.n_classes, self.data.rows.shape[1])
         return self
 
     @staticmethod
-    def by_feature(dense):
-        """Return whether weights lie as prediction wants them, on samples that are dense or
-        sparse.
-        """
+    def by_feature(dense: bool) -> bool:
+        """Return whether weights lie as prediction wants them, on dense or sparse samples."""
         return False
 
-    def initial(self, start, n_classes, n_features):
+    def initial(self, start: Weights | None, n_classes: int, n_features: int) -> Weights:
         if start is not None:
             return start
         return (
@@ -103,59 +87,22 @@ class Solver:
             np.zeros(n_classes, dtype=np.float32),
         )
 
-    def order(self, epoch):
+    def order(self, epoch: int) -> np.ndarray:
         """Return samples in the order of this pass: a seeded permutation, or that of the rows."""
         if not self.settings.shuffle:
             return self.visited
         return stream(self.seed, "order", epoch).permutation(self.visited)
 
-    def row_arrays(self):
+    def row_arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
         rows = self.data.rows
         return rows.indptr, rows.indices, rows.data, rows.dense
 
-    def check_stop(self):
+    def check_stop(self) -> None:
         if self.stop[0]:
             raise KeyboardInterrupt("the fit was interrupted")
 
-    def weights(self):
+    def weights(self) -> Weights:
         return self.W, self.b
-
-
-class Projection(NamedTuple):
-    """The sets on which U-max projects (appendix A): they contain the optimum.
-
-    Attributes
-    ----------
-    lowest_u, highest_u : float
-    radius : float
-        Of the ball of each w_k; infinite without ridge.
-    """
-
-    lowest_u: float
-    highest_u: float
-    radius: float
-
-
-def projection(data, n_classes, settings, squares, total_weight):
-    """Project by lemmas 1 and 2, with a bound on u that holds with an intercept as well.
-
-    In the pairwise formulation the best u of a sample is its log-loss, and at the optimum all
-    losses together are at most those of W = 0. Lemma 2 needs intercepts bounded like the weights.
-    `total_weight` is that of all samples, of which `data` may be a part.
-    """
-    at_zero = total_weight * np.log(n_classes)
-    radius = np.sqrt(2 * at_zero / settings.alpha) if settings.alpha > 0 else np.inf
-    if settings.solver != "umax":
-        return Projection(-np.inf, np.inf, np.inf)
-    visited = data.visited()
-    lightest = data.weight[visited].min() if data.weight.size else 1.0
-    highest, reach = at_zero / lightest, np.inf
-    if settings.alpha > 0 and not settings.intercept:
-        reach = np.sqrt(squares[visited].max()) * radius
-        highest = min(highest, np.logaddexp(0, np.log(n_classes - 1) + 2 * reach))
-    if settings.raman:  # where the best u is larger by the score of the own class
-        return Projection(-reach, highest + reach, radius)
-    return Projection(0.0, highest, radius)
 
 
 class SingleSteps(Solver):
@@ -165,7 +112,15 @@ class SingleSteps(Solver):
     feature by feature, as prediction wants them.
     """
 
-    def __init__(self, data, n_classes, settings, seed, n_threads, stop):
+    def __init__(
+        self,
+        data: SoftmaxData,
+        n_classes: int,
+        settings: SolverSettings,
+        seed: int,
+        n_threads: int,
+        stop: np.ndarray,
+    ) -> None:
         super().__init__(data, n_classes, settings, seed, n_threads, stop)
         self.squares = data.rows.squared_norms()
         self.projection = projection(data, n_classes, settings, self.squares, self.whole.weight)
@@ -175,10 +130,11 @@ class SingleSteps(Solver):
             self.table = *alias_table(probability), np.log(probability), np.log1p(-probability)
         self.ridge = NO_DOUBLES
         if settings.alpha > 0:
+            # alpha beta_k / N: classes that are touched rarely shrink by more when they are.
             chance = chance_of_touch(self.whole.class_counts, probability)
             self.ridge = settings.alpha * self.share / len(self.visited) / chance
 
-    def begin(self, start=None):
+    def begin(self, start: Weights | None = None) -> Self:
         super().begin(start)
         self.scale, self.norms = np.ones(self.n_classes), NO_DOUBLES
         if np.isfinite(self.projection.radius):
@@ -188,21 +144,21 @@ class SingleSteps(Solver):
         return self
 
     @staticmethod
-    def by_feature(dense):
+    def by_feature(dense: bool) -> bool:
         return not dense
 
-    def initial(self, start, n_classes, n_features):
+    def initial(self, start: Weights | None, n_classes: int, n_features: int) -> Weights:
         if self.data.rows.dense:
             return super().initial(start, n_classes, n_features)
         if start is not None:
             return feature_major(start[0]), start[1]
         return untouched_zeros((n_features, n_places(n_classes))), np.zeros(n_classes, np.float32)
 
-    def of_classes(self):
+    def of_classes(self) -> np.ndarray:
         """Return a view of W, class by class."""
         return self.W if self.data.rows.dense else self.W[:, : self.n_classes].T
 
-    def epoch(self, number, rate):
+    def epoch(self, number: int, rate: float) -> None:
         settings = {
             "method": METHODS[self.settings.solver],
             "raman": self.settings.raman,
@@ -226,22 +182,17 @@ class SingleSteps(Solver):
         if n_steps < len(order):
             raise DivergenceError(f"step {n_steps + 1} of epoch {number + 1} was not finite")
 
-    def weights(self):
+    def weights(self) -> Weights:
         fold(self.of_classes(), self.scale)
         return self.of_classes(), self.b
 
 
-def chance_of_touch(counts, probability):
-    """Return how likely a step on one sample and one class touches each class (1 / beta_k of the
-    paper).
-
-    Parameters
-    ----------
-    counts : ndarray (n_classes,)
-        Samples of each class; they are visited equally often.
-    probability : ndarray (n_classes,)
-        Of the classes when one is drawn; the own class is drawn again.
+def chance_of_touch(counts: np.ndarray, probability: np.ndarray) -> np.ndarray:
+    """Return how likely a step on one sample and one class touches each class, 1 / beta_k of the
+    paper, from the samples of each class and the probabilities of the draw.
     """
+    # As own class, or drawn for a sample of another class j with q_k / (1 - q_j), since an own
+    # class is drawn again: sum over j != k of share_j q_k / (1 - q_j).
     share = counts / counts.sum()
     rescaled = share / (1 - probability)
     return share + probability * (rescaled.sum() - rescaled)
@@ -254,7 +205,15 @@ class SampledBatches(Solver):
     by all steps since it was touched before.
     """
 
-    def __init__(self, data, n_classes, settings, seed, n_threads, stop):
+    def __init__(
+        self,
+        data: SoftmaxData,
+        n_classes: int,
+        settings: SolverSettings,
+        seed: int,
+        n_threads: int,
+        stop: np.ndarray,
+    ) -> None:
         super().__init__(data, n_classes, settings, seed, n_threads, stop)
         self.sampler = ClassSampler(
             settings.sampling, self.whole.class_counts, settings.n_sampled, n_threads
@@ -263,7 +222,8 @@ class SampledBatches(Solver):
         self.n_batches = -(-len(self.visited) // self.batch_size)
         squares = data.rows.squared_norms()
         self.projection = projection(data, n_classes, settings, squares, self.whole.weight)
-        self.double_sum = {  # what steps on it are told
+        # Members of the struct of this name in the kernel.
+        self.double_sum = {
             "delta": settings.delta if settings.solver == "umax" else np.inf,
             "lowest_u": self.projection.lowest_u,
             "highest_u": self.projection.highest_u,
@@ -272,7 +232,7 @@ class SampledBatches(Solver):
         }
         self.bounded, self.lengths = np.isfinite(self.projection.radius), np.sqrt(squares)
 
-    def begin(self, start=None):
+    def begin(self, start: Weights | None = None) -> Self:
         super().begin(start)
         self.pace, self.scale, self.shrink = Pace(self.n_threads), NONE, NONE
         if self.settings.alpha > 0:
@@ -282,16 +242,17 @@ class SampledBatches(Solver):
             self.norms = np.array([np.linalg.norm(w) for w in self.W])  # never too small
         return self
 
-    def initial(self, start, n_classes, n_features):
+    def initial(self, start: Weights | None, n_classes: int, n_features: int) -> Weights:
         W, b = super().initial(start, n_classes, n_features)
         if start is None and self.settings.solver == "nce" and self.settings.intercept:
             b -= np.float32(np.log(n_classes))  # the normaliser of W = 0 is then 1
         return W, b
 
-    def epoch(self, number, rate):
+    def epoch(self, number: int, rate: float) -> None:
         order = self.order(number)
         first = number * self.n_batches
-        if self.settings.whole is not None:  # of a part: mini-batches of all parts count
+        if self.settings.whole is not None:
+            # Of a part: mini-batches of all parts count, or each part would draw the same classes.
             first = self.whole.n_before // self.settings.batch_size
         for step in range(self.n_batches):
             self.check_stop()
@@ -301,19 +262,18 @@ class SampledBatches(Solver):
             if not finite:
                 raise DivergenceError(f"step {step + 1} of epoch {number + 1} was not finite")
         if self.settings.alpha > 0:
+            # At the end of a pass every class is shrunk by all of its steps.
             self.catch_up(np.arange(len(self.b)), self.n_batches, rate, least=0.0)
             self.scale *= self.shrink
             self.last_touch[:] = 0
 
-    def step(self, batch, number, number_of_all, rate):
-        """Return a step, the first in its pass being number 1; whether it is finite, otherwise not
-        made.
-
-        `number_of_all` counts from 0 over all passes, for the draws.
+    def step(self, batch: np.ndarray, number: int, number_of_all: int, rate: float) -> bool:
+        """Make a step, number 1 being the first in its pass, and return whether it is finite;
+        otherwise it is not made. `number_of_all` counts from 0 over all passes, for the draws.
         """
         classes, importance = self.sampler.draw(self.data.y[batch], self.seed, number_of_all)
         psi = np.empty(classes.shape, dtype=np.float32)
-        _sampled_scores.scores(
+        _sampled_classes.scores(
             *self.row_arrays(), batch, classes, self.W, self.scale, self.b, psi, self.n_threads
         )
         coefs = np.empty_like(psi)
@@ -322,8 +282,8 @@ class SampledBatches(Solver):
         touched = np.unique(classes) if self.settings.alpha > 0 else None
         if touched is not None:
             self.catch_up(touched, number, rate)
-        _sampled_scores.ascend(
-            _sampled_scores.MiniBatch(*self.row_arrays(), batch, classes, len(self.b)),
+        _sampled_classes.ascend(
+            _sampled_classes.MiniBatch(*self.row_arrays(), batch, classes, len(self.b)),
             coefs,
             rate,
             self.shrink,
@@ -337,8 +297,15 @@ class SampledBatches(Solver):
             self.project(batch, classes, coefs, rate)
         return True
 
-    def coefficients(self, psi, importance, batch, rate, coefs):
-        """Fill `coefs` and step u; the number of samples whose step is not finite."""
+    def coefficients(
+        self,
+        psi: np.ndarray,
+        importance: np.ndarray,
+        batch: np.ndarray,
+        rate: float,
+        coefs: np.ndarray,
+    ) -> int:
+        """Fill `coefs` and step u; return the number of samples whose step is not finite."""
         solver, weight = self.settings.solver, self.data.weight
         if solver in ("umax", "sgd"):
             return _coefficients.double_sum(
@@ -353,26 +320,25 @@ class SampledBatches(Solver):
             return _coefficients.sampled_softmax(
                 psi, importance, batch, weight, coefs, self.n_threads
             )
-        _one_vs_each.global_one_vs_each(psi, importance, batch, weight, coefs, self.n_threads)
+        _sampled_classes.global_one_vs_each(psi, importance, batch, weight, coefs, self.n_threads)
         return not np.isfinite(coefs).all()
 
-    def catch_up(self, classes, step, rate, least=1e-4):
-        """Set the ridge's factors of classes about to be touched in this step of the pass.
-
-        A factor that is closer to 1 than `least` waits for the next touch: float32 would round it.
-        """
+    def catch_up(self, classes: np.ndarray, step: int, rate: float, least: float = 1e-4) -> None:
+        """Set the ridge's factors of classes about to be touched in this step of the pass."""
+        # Where rate alpha exceeds the number of mini-batches, w goes to zero and not beyond.
         factor = max(1 - rate * self.settings.alpha * self.share / self.n_batches, 0)
         shrink = factor ** (step - self.last_touch[classes])
+        # A factor closer to 1 than `least` waits for the next touch: float32 would round it.
         due = shrink <= 1 - least
         self.shrink[classes] = np.where(due, shrink, 1)
         self.last_touch[classes[due]] = step
 
-    def project(self, batch, classes, coefs, rate):
-        """Project the classes of a mini-batch on the ball of U-max.
-
-        Their norms are bounded by those before and the lengths of their steps; only where the bound
-        leaves the ball is the norm itself computed.
-        """
+    def project(
+        self, batch: np.ndarray, classes: np.ndarray, coefs: np.ndarray, rate: float
+    ) -> None:
+        """Project the classes of a mini-batch on the ball of U-max."""
+        # Norms are bounded by those before and the lengths of their steps; only where the bound
+        # leaves the ball is the norm itself computed.
         steps = rate * np.abs(coefs) * self.lengths[batch][:, None]
         np.add.at(self.norms, classes.ravel(), steps.ravel())
         for k in np.unique(classes):
@@ -382,7 +348,7 @@ class SampledBatches(Solver):
                 if norm > self.projection.radius:
                     self.scale[k] *= self.projection.radius / norm
 
-    def weights(self):
+    def weights(self) -> Weights:
         if self.scale.size:
             fold(self.W, self.scale)
         return self.W, self.b
@@ -391,16 +357,27 @@ class SampledBatches(Solver):
 class ExactBatches(Solver):
     """Mini-batch steps on the softmax over all classes."""
 
-    def __init__(self, data, n_classes, settings, seed, n_threads, stop):
+    def __init__(
+        self,
+        data: SoftmaxData,
+        n_classes: int,
+        settings: SolverSettings,
+        seed: int,
+        n_threads: int,
+        stop: np.ndarray,
+    ) -> None:
         super().__init__(data, n_classes, settings, seed, n_threads, stop)
         self.squares = data.rows.squared_norms()
         if data.weight.size:
+            # A step of one sample moves its own score by the rate times its weight times ||x||^2.
             self.squares *= data.weight
 
-    def begin(self, start=None):
+    def begin(self, start: Weights | None = None) -> Self:
         super().begin(start)
         data, entries, alpha = self.data, self.whole.entries, self.settings.alpha
         if entries is None:
+            # A part carries its share of the ridge; with `entries` of all parts, each sample
+            # carries its own.
             alpha = alpha * self.share
         self.steps = ExactSteps(
             data.rows,
@@ -419,10 +396,10 @@ class ExactBatches(Solver):
         return self
 
     @staticmethod
-    def by_feature(dense):
+    def by_feature(dense: bool) -> bool:
         return True
 
-    def initial(self, start, n_classes, n_features):
+    def initial(self, start: Weights | None, n_classes: int, n_features: int) -> Weights:
         if start is None:
             return (
                 untouched_zeros((n_features, n_places(n_classes))),
@@ -430,7 +407,7 @@ class ExactBatches(Solver):
             )
         return feature_major(start[0]), padded_intercept(start[1], BEYOND)
 
-    def epoch(self, number, rate):
+    def epoch(self, number: int, rate: float) -> None:
         self.check_stop()
         seed = 0
         if self.steps.rounded:
@@ -445,6 +422,6 @@ class ExactBatches(Solver):
         if not np.isfinite(loss):
             raise DivergenceError(f"a step of epoch {number + 1} was not finite")
 
-    def weights(self):
+    def weights(self) -> Weights:
         self.steps.finish()
         return self.W[:, : self.n_classes].T, self.b[: self.n_classes]

@@ -1,11 +1,11 @@
 """State of a softmax fit over its samples, so that the parts of a stream add up to one fit.
 
 A part of the samples does not say how many there are in all, which the penalty that it carries
-depends on, nor what the double sum's auxiliary variables were when its rows came by before.
+depends on, nor what the double sum's auxiliary variables were when its samples came by before.
 """
 
 import hashlib
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from ..utils._coordinates import Coordinates
 from ..utils._records import either, is_a, is_array, is_count, is_positive, record
 from ._sizes import Sizes
 
-# Auxiliary variables are kept of this many rows at most, 16 bytes each; which, their hashes decide.
+# Auxiliary variables are kept of this many samples at most, 16 bytes each; which, their hashes
+# decide.
 MOST_KEPT = 2**22
 
 
@@ -63,7 +64,7 @@ class Stream:
     coordinates : Coordinates
         In which the steps are made.
     length : float
-        Of a typical row as it came, in the first call: the unit of the rate that is reported.
+        Of a typical sample as it came, in the first call: the unit of the rate that is reported.
     typical : float
         The same, of all calls.
     sizes : Sizes
@@ -71,7 +72,7 @@ class Stream:
     entries : ndarray of int64 (n_features,), or None
         Visits of samples that have each feature.
     keys : ndarray of uint64 (n,)
-        Hashes of rows with their labels, ascending.
+        Hashes of samples with their labels, ascending.
     u : ndarray of float64 (n,)
         Their auxiliary variables.
     draws : ndarray of uint64, of size 1 or 0
@@ -80,41 +81,36 @@ class Stream:
         Visits of samples by lasting steps.
     """
 
-    def __init__(self, coordinates, length=1.0):
+    def __init__(self, coordinates: Coordinates, length: float = 1.0) -> None:
         self.coordinates, self.length, self.typical = coordinates, length, length
         self.sizes, self.seen, self.entries = Sizes(), RowsSeen(), None
         self.keys, self.u = np.empty(0, dtype=np.uint64), np.empty(0)
         self.draws, self.n_stepped = np.empty(0, dtype=np.uint64), 0
 
-    def _check_record(self):
+    def _check_record(self) -> None:
         if len(self.keys) != len(self.u):
-            raise ValueError("the auxiliary variables of a Stream are not one for each row")
+            raise ValueError("the auxiliary variables of a Stream are not one for each sample")
         if not (self.keys[1:] > self.keys[:-1]).all():
             raise ValueError("the keys of a Stream are not in order")
         if len(self.draws) > 1:
             raise ValueError("the draws of a Stream are not one state")
 
-    def replaced(self, **changes):
+    def replaced(self, **changes: Any) -> "Stream":
         """Return a record with other attributes; this one stays as it is."""
         found = Stream(self.coordinates)
         vars(found).update(vars(self) | changes)
         return found
 
-    def stepped_on(self, n_epochs, solver):
+    def stepped_on(self, n_epochs: int, solver: Any) -> "Stream":
         """Return a record after these epochs of a solver."""
         n_stepped = self.n_stepped + n_epochs * len(solver.visited)
         return self.replaced(draws=solver.draws, n_stepped=n_stepped)
 
-    def with_samples(self, hashes, sample_weight, entries):
-        """Return a record with another call's samples too, but for their sizes.
-
-        Parameters
-        ----------
-        hashes : ndarray of uint64 (n_samples,)
-            Of the rows.
-        sample_weight : ndarray of float32 (n_samples,), or None
-        entries : ndarray of int64 (n_features,), or None
-            Samples that have each feature, where that is needed.
+    def with_samples(
+        self, hashes: np.ndarray, sample_weight: np.ndarray | None, entries: np.ndarray | None
+    ) -> "Stream":
+        """Return a record with another call's samples too, but for their sizes; `entries` are
+        samples of the call that have each feature, where that is needed.
         """
         seen = self.seen.with_hashes(hashes, sample_weight)
         if entries is None:
@@ -123,23 +119,25 @@ class Stream:
             entries = entries + self.entries
         return self.replaced(seen=seen, entries=entries)
 
-    def in_columns(self, before, now):
+    def in_columns(self, before: np.ndarray, now: np.ndarray) -> "Stream":
         """Return a record of the columns `now` from one of those `before`."""
         if self.entries is None:
             return self
         return self.replaced(entries=moved(self.entries, before, now))
 
-    def with_auxiliary(self, keys, u):
+    def with_auxiliary(self, keys: np.ndarray, u: np.ndarray) -> "Stream":
         """Return a record with the auxiliary variables of some samples, of equal ones the last."""
+        # Of equal samples the last one counts: in reverse order it is the first.
         keys, first = np.unique(keys[::-1], return_index=True)
         u = u[::-1][first]
         others = ~np.isin(self.keys, keys)
         keys = np.concatenate([self.keys[others], keys])
+        # The smallest hashes: the same samples are kept in whatever order they come.
         order = np.argsort(keys)[:MOST_KEPT]
         u = np.concatenate([self.u[others], u])[order]
         return self.replaced(keys=keys[order], u=u)
 
-    def auxiliary(self, keys, unknown):
+    def auxiliary(self, keys: np.ndarray, unknown: float) -> np.ndarray:
         """Return auxiliary variables of these samples, `unknown` for those that never came by."""
         u = np.full(len(keys), unknown)
         if len(self.keys):
@@ -148,26 +146,22 @@ class Stream:
             u[known] = self.u[place[known]]
         return u
 
-    def whole(self, class_counts):
-        """Return totals of all calls, if its rows come equally often."""
+    def whole(self, class_counts: np.ndarray) -> Whole:
+        """Return totals of all calls, if its samples come equally often."""
         n_samples, entries = self.seen.n_rows, self.entries
         if entries is not None:
+            # Visits count entries of samples that come again; scaled to different samples, if all
+            # come equally often.
             entries = entries * (n_samples / max(self.seen.n_visits, 1))
-            if self.coordinates.mean is not None:  # once shifted, a column has no zeros
+            if self.coordinates.mean is not None:
+                # Once shifted to its mean, a column has no zeros.
                 entries = np.where(self.coordinates.mean, n_samples, entries)
         return Whole(n_samples, self.seen.weight, class_counts, entries, self.n_stepped)
 
 
-def keys_of(hashes, y, classes: np.ndarray):
-    """Return a hash of each row with its label, uint64 (n_samples,).
-
-    Parameters
-    ----------
-    hashes : ndarray of uint64 (n_samples,)
-        Of the rows.
-    y : ndarray of int (n_samples,)
-        Places in `classes`, which change when others join; the labels themselves do not.
-    """
+def keys_of(hashes: np.ndarray, y: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Return a hash of each sample with its label, uint64; `y` are places in `classes`."""
+    # Places change when other classes join; the labels themselves do not.
     present, place = np.unique(y, return_inverse=True)
     digests = (hashlib.blake2b(str(label).encode(), digest_size=8) for label in classes[present])
     of_label = np.array([int.from_bytes(d.digest(), "little") for d in digests], dtype=np.uint64)

@@ -1,11 +1,11 @@
 """The ridge and the rate of softmax models, found by short fits of some of the classes.
 
-How strong a ridge serves best depends on how clean labels are, how many rows classes have and how
-alike rows are: from a thousandth of the constant to ten times it. None of these puts sets in order
-by itself (rows of bibtex and of docstrings are equally alike, and ten times apart in what is best),
-and no rule in several was tried. Fits of some classes with all their rows find it. Fewer rows of
-each class would want a weaker one, fewer classes want nearly the same. They are judged by the
-log-loss of rows held out.
+How strong a ridge serves best depends on how clean labels are, how many samples classes have and
+how alike samples are: from a thousandth of the constant to ten times it. None of these puts sets in
+order by itself (samples of bibtex and of docstrings are equally alike, and ten times apart in what
+is best), and no rule in several was tried. Fits of some classes with all their samples find it.
+Fewer samples of each class would want a weaker one, fewer classes want nearly the same. They are
+judged by the log-loss of held-out samples.
 """
 
 from typing import NamedTuple
@@ -19,37 +19,36 @@ from ..utils._rows import Rows
 from ._full_softmax import BATCH, BEYOND, INTERCEPT, RIDGE, ExactSteps, calmed_weights
 from ._probabilities import log_softmax
 
-# A fifth of the classes with their rows make fits of a twenty-fifth of the operations. Fewer than
-# three hundred, or all, are too unlike the whole; more than some thousand rows tell little more.
+# A fifth of the classes with their samples make fits of a twenty-fifth of the operations. Fewer
+# than three hundred, or all, are too unlike the whole; more than some thousand samples tell little
+# more.
 SHARE, FEWEST_CLASSES, MOST_ROWS = 0.2, 300, 3000
 HELD_OUT, FEWEST_HELD_OUT = 0.2, 50
 MOST_PASSES = 10
 LOWEST, HIGHEST = -3.0, 1.0  # powers of ten of the constant
 LEAST_RATE, HALF_DECADE = 0.1, 10**0.5
-# Log-loss that another ridge must gain, and standard errors. Rows to come are less like those of
-# training than rows held out: digits, whose test rows are of other writers, lose by gains of 0.01.
+# Log-loss that another ridge must gain, and standard errors. Samples to come are less like those of
+# training than held-out samples: digits, whose test samples are of other writers, lose by gains of
+# 0.01.
 WORTH_MORE, CHANCE = 0.02, 2
 CLEAR_GAIN = 0.8  # times the log-loss
 
 
 class RidgePilot(NamedTuple):
-    """Some classes with their rows, a part of which is held out.
+    """Some classes with their samples, a part of which is held out.
 
     Attributes
     ----------
     rows, held_out : Rows
         Of length 1 about.
-    y, y_held_out : ndarray of int32
-    weight, weight_held_out : ndarray of float32, or None
-    n_classes, n_passes, batch_size : int
     whole : bool
         Whether these are all classes.
     share : float
-        Of all rows of these classes, that are trained on. Of ten times the rows of cooking_fasttext
-        thirty times the ridge is best, of five times those of generated dense rows the same.
+        Of all samples of these classes, that are trained on. Of ten times the samples of
+        cooking_fasttext thirty times the ridge is best, of five times those of generated dense
+        samples the same.
     intercept : float
         The constant feature of the intercepts; 0 without.
-    seed, n_threads : int
     """
 
     rows: Rows
@@ -67,8 +66,8 @@ class RidgePilot(NamedTuple):
     seed: int
     n_threads: int
 
-    def losses(self, ridge, rate):
-        """Return the log-loss of each row held out after a fit, times its weight: float64."""
+    def losses(self, ridge: float | np.ndarray, rate: float) -> np.ndarray:
+        """Return the log-loss of each held-out sample after a fit, times its weight: float64."""
         W = untouched_zeros((self.rows.shape[1], n_places(self.n_classes)))
         b = padded_intercept(np.zeros(self.n_classes), BEYOND)
         samples, squares = np.arange(len(self.y)), self.rows.squared_norms()
@@ -81,6 +80,7 @@ class RidgePilot(NamedTuple):
             W,
             b,
             samples,
+            # Fewer samples of a class want a weaker ridge.
             alpha=np.sqrt(self.share) * ridge,
             intercept=self.intercept,
             adaptive=False,
@@ -99,42 +99,30 @@ class RidgePilot(NamedTuple):
         losses = -log_softmax(np.ascontiguousarray(scores, dtype=np.float32))[own]
         if self.weight_held_out is not None:
             losses = losses * (self.weight_held_out / self.weight_held_out.mean())
+        # A fit that diverged has lost, and must not stop the search.
         return np.nan_to_num(losses, nan=1e30, posinf=1e30)
 
 
 def pilot_of(
-    rows,
-    y,
-    sample_weight,
-    samples,
-    n_passes,
-    seed,
+    rows: Rows,
+    y: np.ndarray,
+    sample_weight: np.ndarray | None,
+    samples: np.ndarray,
+    n_passes: int,
+    seed: int,
     *,
-    fit_intercept,
-    batch_size=BATCH,
-    n_texts=0,
-    n_threads=1,
-):
-    """Return the RidgePilot of a fit, None where too few rows could be held out.
+    fit_intercept: bool,
+    batch_size: int = BATCH,
+    n_texts: int = 0,
+    n_threads: int = 1,
+) -> RidgePilot | None:
+    """Return the RidgePilot of a fit of `n_passes` over these samples, None where too few could be
+    held out.
 
-    Parameters
-    ----------
-    rows : Rows
-        In the coordinates of the steps, where they have length 1 about.
-    y : ndarray of int (n_samples,)
-    sample_weight : ndarray of float32 (n_samples,), or None
-    samples : ndarray of int
-        Those that the fit visits.
-    n_passes : int
-        Of the fit.
-    seed : int
-    fit_intercept : bool
-    batch_size : int, default=BATCH
-    n_texts : int, default=0
-        How many of the last rows are texts of labels, which are not held out.
-    n_threads : int, default=1
-        Never changes the result.
+    Rows have length 1 about; the last `n_texts` are texts of labels, which are not held out. The
+    number of threads never changes the result.
     """
+    # Whole classes with all their samples, up to MOST_ROWS: see the module for why.
     rng = stream(seed, "pilot")
     classes = rng.permutation(np.unique(y[samples]))
     n_classes, share = len(classes), min(SHARE, MOST_ROWS / max(len(samples), 1))
@@ -142,7 +130,7 @@ def pilot_of(
     of_them = samples[np.isin(y[samples], classes)]
     chosen = rng.permutation(of_them)[:MOST_ROWS]
     codes = np.searchsorted(classes, y[chosen]).astype(np.int32)
-    first = np.unique(codes, return_index=True)[1]  # every class keeps a row
+    first = np.unique(codes, return_index=True)[1]  # every class keeps a sample
     free = np.setdiff1d(np.flatnonzero(chosen < len(y) - n_texts), first)
     held_out = np.sort(rng.permutation(free)[: int(HELD_OUT * len(chosen))])
     if len(held_out) < FEWEST_HELD_OUT:
@@ -164,21 +152,21 @@ def pilot_of(
     )
 
 
-def ridge_by(pilot, rate, usual=RIDGE):
-    """Return the ridge for rows of length 1 that serves a RidgePilot best at this rate.
-
-    From the usual one on, which is also that of None, it goes down or up a decade at a time for as
-    long as that gains more than chance, and comes back half a decade if that loses no more.
+def ridge_by(pilot: RidgePilot | None, rate: float, usual: float = RIDGE) -> float:
+    """Return the ridge for samples of length 1 that serves a RidgePilot best at this rate, the
+    usual one for None.
     """
     if pilot is None:
         return usual
     tried = {}
 
-    def losses(power):
+    def losses(power: float) -> np.ndarray:
         if power not in tried:
             tried[power] = pilot.losses(usual * 10**power, rate)
         return tried[power]
 
+    # From the usual one it goes down or up a decade at a time for as long as that gains more than
+    # chance, and comes back half a decade if that loses no more.
     power = 0.0
     for step in (-1.0, 1.0):
         while LOWEST <= power + step <= HIGHEST and gains(losses(power + step), losses(power)):
@@ -187,16 +175,16 @@ def ridge_by(pilot, rate, usual=RIDGE):
     return usual * 10 ** (power if gains(losses(power), losses(half)) else half)
 
 
-def rate_by(pilot, ridge, rate):
-    """Return the rate, or lower ones by half decades for as long as these gain more than chance.
-
-    Fits of fewer rows make fewer steps, and scores of fewer classes grow further, which asks for
-    higher rates: where not all classes are there, a higher one has to gain a fifth of the log-loss
-    (three times the rate: 29 % on clean generated words, where it is best by 32 % on all classes,
-    and 12 % on misspellings, where it loses as much). Lower ones are looked at with all classes.
+def rate_by(pilot: RidgePilot | None, ridge: float | np.ndarray, rate: float) -> float:
+    """Return the rate that serves a RidgePilot best: the given one, a higher one if the gain is
+    clear, or lower ones where all classes are there.
     """
     if pilot is None:
         return rate
+    # Fits of fewer samples make fewer steps, and scores of fewer classes grow further, which asks
+    # for higher rates. So a higher one has to gain a fifth of the log-loss: three times the rate
+    # gains 29 % on clean generated words, where it is best by 32 % on all classes, and 12 % on
+    # misspellings, where it loses as much.
     if not pilot.whole:
         higher = rate * HALF_DECADE
         better = pilot.losses(ridge, higher).mean() < CLEAR_GAIN * pilot.losses(ridge, rate).mean()
@@ -207,15 +195,17 @@ def rate_by(pilot, ridge, rate):
     return rate
 
 
-def ridge_and_rate(pilot, rate, usual=RIDGE):
-    """Return the ridge that serves a RidgePilot best, and the rate, or a higher one that suits."""
+def ridge_and_rate(
+    pilot: RidgePilot | None, rate: float, usual: float = RIDGE
+) -> tuple[float, float]:
+    """Return the ridge that serves a RidgePilot best, and a rate that suits it."""
     ridge = ridge_by(pilot, rate, usual)
     if pilot is None or pilot.whole:
         return ridge, rate
     return ridge, rate_by(pilot, ridge, rate)
 
 
-def gains(losses, before):
-    """Return whether losses of the same rows are less than those before, by more than chance."""
+def gains(losses: np.ndarray, before: np.ndarray) -> bool:
+    """Return whether losses of the same samples are less than those before, by more than chance."""
     gain = before - losses
     return gain.mean() > max(WORTH_MORE, CHANCE * gain.std() / np.sqrt(len(gain)))

@@ -1,1 +1,1 @@
-"""Shared parts of the passes of a fit: order, rates, weights, rows of streams, when to stop."""
+"""Shared parts of the passes of a fit: order, rates, weights, samples of streams, when to stop."""

@@ -3,6 +3,7 @@
 from numbers import Real
 
 import numpy as np
+from sklearn.base import ClassifierMixin
 
 from ..utils._propensity import propensities_of
 from ..utils._validation import check_sample_weight
@@ -10,37 +11,28 @@ from ..utils._validation import check_sample_weight
 LARGEST_WEIGHT = 1e12  # of a class: float32 must hold its product with sample_weight
 
 
-def weights_of_labels(class_weight, classes, counts, n_rows=None):
-    """Return a factor for each class.
+def weights_of_labels(
+    class_weight: str | dict | None,
+    classes: np.ndarray,
+    counts: np.ndarray,
+    n_rows: float | None = None,
+) -> np.ndarray:
+    """Return a factor for each class, float64, from a value of `class_weight`.
 
-    Parameters
-    ----------
-    class_weight : {"balanced", "propensity"}, dict {label: weight} or None
-        "balanced" makes it inversely proportional to the frequency, 1 for one of average frequency;
-        "propensity" is the inverse of the propensity.
-        Labels that a dict does not name have the factor 1.
-    classes : ndarray (n_classes,)
-    counts : ndarray (n_classes,)
-        Samples of each class, or their weights.
-    n_rows : float, default=None
-        All samples, or their weights; by default the sum of the counts.
-
-    Returns
-    -------
-    weights : ndarray of float64 (n_classes,)
-
-    Raises
-    ------
-    ValueError
-        If a dict names a label that is not there, or a weight that is not above zero.
+    Raises ValueError if a dict names a label that is not there, or a weight that is not above zero.
+    `counts` are samples of each class, or their weights; `n_rows` is their total for propensities,
+    by default the sum of the counts.
     """
     if class_weight is None:
         return np.ones(len(classes))
     if class_weight == "propensity":
         return 1 / propensities_of(counts, counts.sum() if n_rows is None else n_rows)
     if isinstance(class_weight, str):
+        # "balanced": inversely proportional to the frequency, 1 for a class of average frequency. A
+        # class without samples has no frequency to balance.
         mean = counts.sum() / len(counts)
         return mean / np.where(counts > 0, counts, mean)
+    # Labels that the dict does not name have the factor 1.
     per_class = np.ones(len(classes))
     position = {label: i for i, label in enumerate(classes.tolist())}
     for label, weight in class_weight.items():
@@ -55,28 +47,16 @@ def weights_of_labels(class_weight, classes, counts, n_rows=None):
     return per_class
 
 
-def times_class_weight(estimator, codes, sample_weight, part=False):
+def times_class_weight(
+    estimator: ClassifierMixin,
+    codes: np.ndarray,
+    sample_weight: np.ndarray | None,
+    part: bool = False,
+) -> np.ndarray | None:
     """Multiply the weights of samples of one class each by the weights of their classes.
 
-    Parameters
-    ----------
-    estimator : BaseXCClassifier
-        Whose `class_weight` is a factor on the weights of samples.
-    codes : ndarray of int32 (n_samples,)
-    sample_weight : ndarray of float32 (n_samples,), or None
-    part : bool, default=False
-        Whether these are samples of one of several calls, which do not say how frequent a class is.
-        A dict may then name classes that come later.
-
-    Returns
-    -------
-    sample_weight : ndarray of float32 (n_samples,), or None
-
-    Raises
-    ------
-    ValueError
-        As `weights_of_labels`, or if frequencies are asked of a part, or the products leave the
-        range of weights.
+    Raises ValueError as `weights_of_labels`, or if a part of several calls is to be weighted by
+    frequencies, or the products leave the range of weights.
     """
     class_weight, classes = estimator.class_weight, estimator.classes_
     if class_weight is None:
@@ -88,6 +68,7 @@ def times_class_weight(estimator, codes, sample_weight, part=False):
                 f"class_weight={class_weight!r} follows the frequencies of all samples, which "
                 "partial_fit does not know: give a dict of weights, or sample_weight"
             )
+        # A dict may name classes that come with later parts.
         known = set(classes.tolist())
         class_weight = {label: w for label, w in class_weight.items() if label in known}
     counts = np.bincount(codes, weights=weight, minlength=len(classes))

@@ -12,23 +12,9 @@ from ..utils._callbacks import FIT_CALLER
 FEWEST_STEPS = 1000
 
 
-def number_of_passes(max_iter, usual, n_samples, batch_size):
-    """Return passes of ``max_iter="auto"``: the usual ones, or as many as make FEWEST_STEPS steps.
-
-    Parameters
-    ----------
-    max_iter : "auto" or int
-    usual : int
-        Passes that suffice on data of many mini-batches.
-    n_samples : int
-        That a pass visits.
-    batch_size : int
-        Samples of a step.
-
-    Returns
-    -------
-    n_passes : int
-        `max_iter` itself if it is a number.
+def number_of_passes(max_iter: int | str, usual: int, n_samples: int, batch_size: int) -> int:
+    """Return passes of ``max_iter="auto"``, the usual ones or as many as make FEWEST_STEPS steps;
+    of a number that number.
     """
     if max_iter != "auto":
         return int(max_iter)
@@ -36,32 +22,20 @@ def number_of_passes(max_iter, usual, n_samples, batch_size):
     return max(usual, -(-FEWEST_STEPS // steps_a_pass))
 
 
-def still_rose(scores):
-    """Return whether scores of held-out samples rose until a fit ended that had found no best one.
-
-    Parameters
-    ----------
-    scores : list of float
-        After each pass, 1 at most; the best is too recent to end the fit.
-
-    Returns
-    -------
-    rose : bool
-        False where the first pass was as good as any other, or nothing is left to gain.
+def still_rose(scores: list[float]) -> bool:
+    """Return whether scores of held-out samples, 1 at most, rose until a fit ended that had found
+    no best one.
     """
+    # Not where the first pass was as good as any other, or nothing is left to gain.
     best = int(np.argmax(scores))
     return best > 0 and scores[best] < 1
 
 
-def warn_not_converged(message, stacklevel=FIT_CALLER):
+def warn_not_converged(message: str, stacklevel: int = FIT_CALLER) -> None:
     """Warn the caller of fit with a ConvergenceWarning.
 
-    Parameters
-    ----------
-    message : str
-        What ended, what was reached of what was wanted, and which parameter to change.
-    stacklevel : int, default=FIT_CALLER
-        As in :func:`warnings.warn` called in place of this function; FIT_CALLER suits a call inside
-        `fit` itself.
+    The message says what ended, what was reached of what was wanted, and which parameter to change;
+    `stacklevel` is that of :func:`warnings.warn` called here, and FIT_CALLER suits a call inside
+    `fit`.
     """
     warnings.warn(message, ConvergenceWarning, stacklevel=stacklevel + 1)

@@ -5,16 +5,9 @@ import numpy as np
 SMALLEST_SCALE = 1e-6  # float32 weights come to their end beyond it
 
 
-def fold(W, scale, classes=None):
-    """Multiply the classes' weights by their scales, which become 1.
-
-    Parameters
-    ----------
-    W : ndarray of float32 (n_classes, n_features)
-        By class, or a view of weights that lie feature by feature.
-    scale : ndarray of float64 (n_classes,)
-    classes : ndarray of int, default=None
-        Only these, where their scales are tiny.
+def fold(W: np.ndarray, scale: np.ndarray, classes: np.ndarray | None = None) -> None:
+    """Multiply the classes' weights (n_classes, n_features), by class or a view of weights by
+    feature, by their scales, which become 1; of some `classes` only where their scales are tiny.
     """
     scaled = np.flatnonzero(scale != 1)
     if classes is not None:
@@ -23,6 +16,8 @@ def fold(W, scale, classes=None):
         for k in scaled:
             W[k] *= scale[k]
     elif len(scaled):
+        # All at once in the order of memory: a class of a feature-major table is one number a cache
+        # line.
         by_feature = W.T
         by_feature *= scale.astype(np.float32)
     scale[scaled] = 1

@@ -19,29 +19,34 @@ NO_COLUMNS = np.zeros(0)
     squares=is_array(np.float64, least=0),
 )
 class Lengths:
-    """A histogram of the lengths of rows that are not zero.
+    """A histogram of the lengths of samples that are not zero.
 
     Attributes
     ----------
     bins : ndarray of int64 (n_bins,)
         Ascending: the logarithms of squared lengths, rounded down.
     weight, squares : ndarray of float64 (n_bins,)
-        Weights of the rows in each, and the weighted sum of their squared lengths.
+        Weights of the samples in each, and the weighted sum of their squared lengths.
     """
 
-    def __init__(self, bins=None, weight=None, squares=None):
+    def __init__(
+        self,
+        bins: np.ndarray | None = None,
+        weight: np.ndarray | None = None,
+        squares: np.ndarray | None = None,
+    ) -> None:
         self.bins = np.zeros(0, dtype=np.int64) if bins is None else bins
         self.weight = np.zeros(0) if weight is None else weight
         self.squares = np.zeros(0) if squares is None else squares
 
-    def _check_record(self):
+    def _check_record(self) -> None:
         if not len(self.bins) == len(self.weight) == len(self.squares):
             raise ValueError("the bins of Lengths have not one weight and one sum each")
         if (np.diff(self.bins) <= 0).any():
             raise ValueError("the bins of Lengths are not in order")
 
-    def with_squares(self, squares, weight):
-        """Return a histogram with these rows too, of squared lengths and weights (n_samples,)."""
+    def with_squares(self, squares: np.ndarray, weight: np.ndarray) -> "Lengths":
+        """Return a histogram with samples of these squared lengths and weights too."""
         known = (squares > 0) & (weight > 0)
         squares, weight = squares[known], weight[known]
         bins = np.concatenate([self.bins, np.floor(BINS * np.log2(squares)).astype(np.int64)])
@@ -53,11 +58,12 @@ class Lengths:
         return Lengths(bins, *sums)
 
     @property
-    def median(self):
+    def median(self) -> float:
         """The weighted median length, but for 0.02 per cent; 1 without any."""
         if not len(self.bins):
             return 1.0
         below = np.cumsum(self.weight)
+        # Half of the weight on the border of two bins makes the median the mean of both.
         middle = [np.searchsorted(below, below[-1] / 2, side) for side in ("left", "right")]
         middle = np.minimum(middle, len(below) - 1)
         return float(np.sqrt((self.squares[middle] / self.weight[middle]).mean()))
@@ -81,19 +87,28 @@ class ColumnsSeen:
         `squares` are sums of squared deviations from the mean.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.weight = 0.0
         self.mean = self.squares = self.lowest = self.highest = NO_COLUMNS
 
-    def _check_record(self):
+    def _check_record(self) -> None:
         if len({len(part) for part in (self.mean, self.squares, self.lowest, self.highest)}) > 1:
             raise ValueError("the moments of Columns are of different features")
 
-    def with_moments(self, total, mean, squares, lowest, highest):
+    def with_moments(
+        self,
+        total: float,
+        mean: np.ndarray,
+        squares: np.ndarray,
+        lowest: np.ndarray,
+        highest: np.ndarray,
+    ) -> "ColumnsSeen":
         """Return a record with more rows, whose moments these are; see `Rows.column_moments`."""
         found = ColumnsSeen()
         found.weight = self.weight + total
         if self.weight:
+            # Chan, Golub and LeVeque: squares about the common mean, without a pass over earlier
+            # samples.
             change = mean - self.mean
             squares = self.squares + squares + change**2 * (self.weight * total / found.weight)
             mean = self.mean + change * (total / found.weight)
@@ -103,7 +118,7 @@ class ColumnsSeen:
         found.lowest, found.highest = lowest, highest
         return found
 
-    def coordinates(self):
+    def coordinates(self) -> Coordinates | None:
         """Return `Rows.coordinates` if columns are of very different sizes; else None."""
         if not self.weight:
             return None

@@ -71,6 +71,8 @@ cdef inline double gaussian_log_cdf(double x) noexcept nogil:
     cdef double tail = exp64(square) * mills  # Phi(-|x|)
     # Below zero log Phi = -x^2/2 + log(mills), above it log1p(-tail): one logarithm serves both.
     cdef double value = mills if x < 0 else 1 - tail
+    # log(1 - tail): the digits that 1 - tail loses are added to first order, log(v - d) = log v - d
+    # / v.
     cdef double lost = 0.0 if x < 0 else (value - 1) + tail
     cdef double head = square if x < 0 else 0.0
     return head + (log64(value) - lost / value)
@@ -82,6 +84,7 @@ cdef inline double gaussian_hazard(double x) noexcept nogil:
     cdef double power = exp64(-0.5 * x * x)
     cdef double density = 0.39894228040143267794  # 1 / sqrt(2 pi)
     cdef double above = density * power
+    # Below zero e^(-x^2/2) cancels from phi / Phi; above, Phi is 1 - tail.
     return (density if x < 0 else above) / (mills if x < 0 else 1 - power * mills)
 
 
@@ -93,6 +96,7 @@ cdef inline double gaussian_log_hazard(double x) noexcept nogil:
 
 
 cdef inline double logistic_log_density(double x) noexcept nogil:
+    # phi = e^-|x| / (1 + e^-|x|)^2, even in x.
     return -fabs(x) - 2 * log1p64(exp64(-fabs(x)))
 
 
@@ -104,6 +108,7 @@ cdef inline double logistic_log_density_slope(double x) noexcept nogil:
 
 
 cdef inline double logistic_log_cdf(double x) noexcept nogil:
+    # -log(1 + e^-x): for x < 0 it is x - log(1 + e^x), so that e^|x| never appears.
     return (x if x < 0 else 0.0) - log1p64(exp64(-fabs(x)))
 
 
@@ -114,6 +119,7 @@ cdef inline double logistic_hazard(double x) noexcept nogil:
 
 
 cdef inline double logistic_log_hazard(double x) noexcept nogil:
+    # The sigmoid of -x is Phi(-x).
     return logistic_log_cdf(-x)
 
 
@@ -124,11 +130,13 @@ cdef inline uint64_t noise_stream(
     uint64_t seed, int64_t iteration, bint is_global, int64_t row
 ) noexcept nogil:
     """The state from which a row draws in the local or the global step of one iteration."""
+    # Even numbers for local steps, odd ones for global steps: the two never share a draw.
     return seed_for(seed_for(seed, 2 * <uint64_t>iteration + is_global), <uint64_t>row)
 
 
 cdef inline double random_open(uint64_t *state) noexcept nogil:
     """A double from (0, 1), never an end."""
+    # 52 bits, and half of the last one: between 2^-53 and 1 - 2^-53.
     return (<double>(random_bits(state) >> 12) + 0.5) * (1.0 / 4503599627370496.0)
 
 

@@ -28,6 +28,7 @@ def draw(
     cdef uint64_t state
     require_model(model)
     with nogil:
+        # Serial: a draw takes far less than the scores of its row.
         for i in range(batch.shape[0]):
             state = noise_stream(seed, iteration, is_global, batch[i])
             out[i] = gaussian_draw(&state) if model == PROBIT else logistic_draw(&state)
@@ -35,7 +36,9 @@ def draw(
 
 def tabulate(const double[::1] x, double[:, ::1] out, int model):
     """OUT (4, n): log phi, its slope, log Phi, its slope (the hazard phi / Phi)."""
+    # For the tests, which hold the functions of `_noise.pxd` to references.
     require_model(model)
+    # Loops of their own for each model: what is dispatched has no branch inside.
     with nogil:
         if model == PROBIT:
             tabulate_gaussian(&x[0], x.shape[0], &out[0, 0], &out[1, 0], &out[2, 0], &out[3, 0])

@@ -93,10 +93,13 @@ cdef void place_points(Row* row, const float* score, Py_ssize_t n_classes) noexc
     for interval in range(DEPTH):
         row.count[interval] = 0
         used[interval] = 0
+    # Scores are taken relative to the best one: row.lowest and points are at most 0, and
+    # probabilities do not change.
     for k in range(1, n_classes):
         row.best = max(row.best, <double>score[k])
     for k in range(n_classes):
         depth = row.best - score[k]
+        # Interval i holds the classes with a depth in [i, i + 1).
         if depth < DEPTH:
             row.count[<Py_ssize_t>depth] += 1
             row.lowest = min(row.lowest, -depth)
@@ -106,15 +109,19 @@ cdef void place_points(Row* row, const float* score, Py_ssize_t n_classes) noexc
     row.n_points = 0
     for interval in range(DEPTH):
         row.start[interval] = <int32_t>row.n_points
+        # At most ORDER points each, and one for all classes far below: MAX_POINTS suffice.
         row.n_points += min(row.count[interval], <int32_t>ORDER)
     for at in range(row.n_points):
         row.weight[at] = 0
     for k in range(n_classes):
         depth = row.best - score[k]
+        # Classes far below add nothing to F: log Phi is 0 where nodes count.
         if not depth < DEPTH:
             continue
         interval = <Py_ssize_t>depth
         at = row.start[interval]
+        # Many classes: f summed over them is sum_m moments_m times the coefficients of f, with
+        # moments_m = sum over classes of T_m(u), u in [-1, 1).
         if row.count[interval] > ORDER:
             add_moments(2 * (depth - interval) - 1, &row.weight[at])
         else:
@@ -125,10 +132,12 @@ cdef void place_points(Row* row, const float* score, Py_ssize_t n_classes) noexc
     for interval in range(DEPTH):
         if row.count[interval] > ORDER:
             at = row.start[interval]
+            # The same sum as one of weights times f in the Chebyshev points.
             moments_to_weights(&row.weight[at])
             for m in range(ORDER):
                 row.point[at + m] = -(interval + 0.5 * (1 + COSINES[1][m]))
     if row.has_far:
+        # A point of weight 0: it is integrated for, and not part of F.
         row.lowest = -<double>DEPTH
         row.point[row.n_points] = row.lowest
         row.weight[row.n_points] = 0
@@ -142,6 +151,7 @@ cdef inline void add_moments(double u, double* moments) noexcept nogil:
     moments[0] += 1
     for m in range(1, ORDER):
         moments[m] += this
+        # T_m+1 = 2 u T_m - T_m-1.
         following = 2 * u * this - last
         last = this
         this = following
@@ -162,6 +172,8 @@ cdef inline void moments_to_weights(double* values) noexcept nogil:
     """In place, the transpose of `values_to_coefs`."""
     cdef double moments[ORDER]
     cdef Py_ssize_t m, i
+    # Coefficient m of f is (2 - [m = 0]) / ORDER times sum_i f(point_i) cos(m theta_i), so that
+    # weight_i is the sum over m of moments_m times these factors.
     for m in range(ORDER):
         moments[m] = values[m] * (1.0 if m == 0 else 2.0) / ORDER
         values[m] = 0
@@ -195,6 +207,7 @@ cdef dispatched sum_log_cdf(Row* row, Py_ssize_t first, int model) noexcept nogi
     for at in range(row.n_points):
         x = row.point[at]
         weight = row.weight[at]
+        # Nodes of a block ascend: log Phi is 0 for all where it is for the first.
         if weight == 0 or row.node[first] - x > FLAT[model]:
             continue
         if model == PROBIT:
@@ -213,6 +226,7 @@ cdef void add_block(
     cdef Py_ssize_t c, first = row.n_nodes
     cdef double s
     for c in range(AT_ONCE):
+        # t = width sinh(s), dt = width cosh(s) ds: the trapezoidal rule in s.
         s = (block * AT_ONCE + c) * step
         row.node[first + c] = width * sinh(s)
         row.log_weight[first + c] = log(width * step * cosh(s))
@@ -225,6 +239,8 @@ cdef double log_integrand(
 ) noexcept nogil:
     """Of a class with this score; `own` is 1 if it is among the points that F sums over, else 0."""
     cdef double x = row.node[j] - score
+    # e^F h(t - score), times the weight of the node. F has the class itself among its factors,
+    # which phi replaces: phi / Phi. A class that is not among the points has phi alone.
     cdef double common = row.log_weight[j] + row.log_product[j]
     if model == PROBIT:
         return common + gaussian_log_density(x) - own * gaussian_log_cdf(x)
@@ -238,11 +254,14 @@ cdef void place_nodes(Row* row, Py_ssize_t n_classes, int model) noexcept nogil:
     cdef Py_ssize_t block = 0, first
     if model == PROBIT:
         width = 15
+        # 0.3 of the spread of the largest of n Gaussians, 1 / sqrt(2 log n) (see above).
         step = 0.3 / width / sqrt(1 + 2 * log(<double>n_classes))
     else:
         width = 25
         step = 0.35 / width
     row.n_nodes = 0
+    # To the right of the best score until the integrand of the best class is negligible and falls;
+    # that of lower classes is smaller there, by the monotone ratio.
     while row.n_nodes < MAX_NODES // 2:
         first = row.n_nodes
         add_block(row, block, width, step, model)
@@ -256,6 +275,7 @@ cdef void place_nodes(Row* row, Py_ssize_t n_classes, int model) noexcept nogil:
             break
         block += 1
     block = -1
+    # To the left until that of the lowest class is.
     while row.n_nodes < MAX_NODES:
         first = row.n_nodes
         add_block(row, block, width, step, model)
@@ -281,6 +301,8 @@ cdef dispatched integrate(
     for c in range(AT_ONCE):
         top[c] = -INFINITY
         total[c] = 0
+    # Logarithms first, their highest taken out: the integrand of a class far below is beyond
+    # float64.
     for block in range(row.n_nodes // AT_ONCE):
         first = block * AT_ONCE
         if model == PROBIT:
@@ -308,7 +330,10 @@ cdef dispatched integrate(
 cdef inline double pairwise(double depth, int model) noexcept nogil:
     """log of the probability to beat one class that is better by `depth` >= DEPTH."""
     if model == PROBIT:
+        # The difference of two Gaussians has the deviation sqrt(2).
         return gaussian_log_cdf(-depth * 0.70710678118654752440)
+    # That of two logistic variables exceeds d with the probability (e^d (d - 1) + 1) / (e^d - 1)^2,
+    # which is (d - 1) e^-d for a large d.
     return log(depth - 1) - depth
 
 
@@ -325,6 +350,7 @@ cdef void log_probabilities_of_row(
         own = 0 if row.has_far and at == row.n_points - 1 else 1
         integrate(&row, row.point[at], own, model, &row.log_p[at])
         # Rounding and quadrature errors leave the sum at 1 + 1e-11 or so.
+        # The sum of p over the classes, as that of weights times p in the points.
         total += row.weight[at] * exp(row.log_p[at])
     total = log(total)
     if row.has_far:
@@ -332,7 +358,10 @@ cdef void log_probabilities_of_row(
     for interval in range(DEPTH):
         used[interval] = 0
         if row.count[interval] > ORDER:
+            # Values in the Chebyshev points become coefficients, once an interval.
             values_to_coefs(&row.log_p[row.start[interval]])
+    # `out` may be the memory of `score`: each is read before its place is written. `used` counts in
+    # the order of `place_points`, so that a class finds its own point.
     for k in range(n_classes):
         depth = row.best - score[k]
         if depth < DEPTH:
@@ -345,6 +374,7 @@ cdef void log_probabilities_of_row(
                 used[interval] += 1
         else:
             result = far + pairwise(depth, model)
+        # No probability above 1, none that is minus infinity.
         out[k] = <floating>max(min(result - total, 0.0), LOWEST)
 
 

@@ -1,7 +1,7 @@
 """From scores of sampled classes to steps: the double sum, noise contrastive estimation, sampled
 softmax.
 
-A mini-batch step has three phases (see `softmax/_sampled_scores`): scores psi
+A mini-batch step has three phases (see `softmax/_sampled_classes`): scores psi
 (n_rows, n_sampled + 1) of the own class and of the classes drawn, coefficients of
 the same shape, ascent of the weights along them.
 Here is the second: coefs[i, j] = minus the derivative of the loss of sample batch[i] with respect
@@ -24,6 +24,7 @@ cdef double LARGEST = 1e38  # float32 ends at 3.4e38
 
 
 cdef inline int threads(const float[:, ::1] psi, int n_threads) noexcept nogil:
+    # Few coefficients take less time than waking threads.
     return n_threads if psi.shape[0] * psi.shape[1] >= ENOUGH else 1
 
 
@@ -50,7 +51,9 @@ cdef inline double bound_of(
     cdef Py_ssize_t j
     for j in range(1, n_sampled + 1):
         largest = max(largest, psi[j] - own)
+    # The highest exponent taken out: no e^z overflows.
     top = max(top, largest)
+    # A class drawn twice must count once: of those the largest alone is surely a term of the sum.
     if not distinct:
         return top + log(exp(psi[0] - own - top) + exp(largest - top))
     for j in range(n_sampled + 1):
@@ -91,19 +94,25 @@ def double_sum(
         row = batch[i]
         weight = weight_of(sample_weight, row)
         own = 0 if settings.raman else psi[i, 0]
+        # Algorithm 1: u is raised before the step, so that e^(z - u) is at most e^delta.
         if settings.delta < INFINITY:
             bound = bound_of(&psi[i, 0], n_sampled, own, settings.distinct)
             if u[row] < bound - settings.delta:
                 u[row] = bound
+        # With base = 0, or psi_y for Raman's: p = e^(base - u), q = importance e^(z - u).
         p = exp(psi[i, 0] - own - u[row])
         total = 0
         for j in range(n_sampled):
             q = importance[i, j] * exp(psi[i, j + 1] - own - u[row])
             coefs[i, j + 1] = <float>(-weight * q)
             total = total + q
+        # Pairwise: z = psi_k - psi_y, so that the own class has minus the sum of the others. Raman:
+        # -psi_y + e^(psi_y - u).
         coefs[i, 0] = <float>(weight * (1 - p if settings.raman else total))
+        # The derivative by u of u + e^-u + sum of importance e^(z - u) (eq. 7).
         u[row] = u[row] - rate * weight * (1 - p - total)
         u[row] = min(max(u[row], settings.lowest_u), settings.highest_u)
+        # NaN counts as well. The caller does not take steps of such a mini-batch.
         n_broken += broken(&coefs[i, 0], n_sampled + 1) or not fabs(u[row]) < LARGEST
     return n_broken
 
@@ -136,6 +145,8 @@ def noise_contrastive(
     for i in prange(psi.shape[0], nogil=True, schedule="static", num_threads=n_used):
         weight = weight_of(sample_weight, batch[i])
         others = 1 - noise[i]
+        # nu_y = log(n q_y); the last term is the own class as noise, whose part of the expectation
+        # is exact.
         p = sigmoid(psi[i, 0] - log(n_sampled * noise[i]))
         coefs[i, 0] = <float>(weight * (1 - p - n_sampled * noise[i] * p))
         for j in range(n_sampled):
@@ -166,6 +177,7 @@ def sampled_softmax(
     cdef int n_broken = 0, n_used = threads(psi, n_threads)
     for i in prange(psi.shape[0], nogil=True, schedule="static", num_threads=n_used):
         weight = weight_of(sample_weight, batch[i])
+        # The highest score taken out.
         top = psi[i, 0]
         for j in range(1, n_sampled + 1):
             top = max(top, psi[i, j])
@@ -173,6 +185,7 @@ def sampled_softmax(
         for j in range(n_sampled):
             total = total + importance[i, j] * exp(psi[i, j + 1] - top)
         for j in range(n_sampled):
+            # Minus the share of class k in the estimated normaliser.
             coefs[i, j + 1] = <float>(
                 -weight * importance[i, j] * exp(psi[i, j + 1] - top)
                 / (total + exp(psi[i, 0] - top))

@@ -38,6 +38,7 @@ cdef inline double implicit_step(
     F.1 cap the first step.
     """
     cdef double old = u[0]
+    # log of the right-hand side of the first equation, but for u.
     cdef double c = log(rate) + log_importance + z
     # u <= max(u_old, log(1 + importance e^z)), hence g <= rate + the rise of u
     cdef double rise = max(log_importance + z, 0) + 0.7 - old
@@ -53,9 +54,13 @@ cdef inline double implicit_step(
     t = min(top, c - old)
     for _iteration in range(MAX_NEWTON):
         g = exp(t)
+        # u of the first equation, put into the second: f(t) = rate (1 - e^-u) + u - u_old - e^t,
+        # with du / dt = -(1 + curvature g).
         new = max(c - t - curvature * g, <double>LOWEST)
         decay = rate * exp(-new)
         step = (rate - decay + (new - old) - g) / ((decay + 1) * (1 + curvature * g) + g)
+        # f is concave and falls: from beyond its root Newton's steps stay there and come down. A
+        # start below the root leads beyond it once, to `top` at most.
         t = min(t + step, top)
         if fabs(step) <= 1e-12 * (1 + fabs(t)):
             break
@@ -81,6 +86,7 @@ cdef inline void explicit_step(
         bound = log_add_exp(base, z)  # below the best u whatever the other classes are
         if u[0] < bound - settings.delta:
             u[0] = bound
+    # Gradients at the old point (eq. 7), times the rate.
     p = rate * exp(base - u[0])
     q = rate * exp(log_importance + z - u[0])
     gain[0] = rate - p if settings.raman else q

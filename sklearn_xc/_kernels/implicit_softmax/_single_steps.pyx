@@ -15,7 +15,7 @@ import numpy as np
 from sklearn_xc._kernels.common._common cimport dispatched, interrupted, prefetch, random_below
 from sklearn_xc._kernels.common._common cimport random_unit, seed_for
 from sklearn_xc._kernels.common._lazy_scale cimport is_tiny, multiply_weights
-from sklearn_xc._kernels.softmax._sampled_scores cimport Row, row_at
+from sklearn_xc._kernels.softmax._sampled_classes cimport Row, row_at
 from sklearn_xc._kernels.common._vector_ops cimport LANES
 from sklearn_xc._kernels.implicit_softmax._scalar_step cimport (
     IMPLICIT, Settings, explicit_step, implicit_step,
@@ -35,6 +35,8 @@ cdef struct Sampler:
 
 
 cdef struct Weights:
+    # w_k,j = scale_k W[k of_class + j of_feature]: sparse samples have their weights by feature,
+    # each a cache line of its own in any layout; dense ones by class.
     float* W
     float* b
     double* scale
@@ -62,6 +64,7 @@ cdef dispatched dense_dots(
     cdef float b[LANES]
     cdef int64_t e
     cdef int32_t c
+    # Both products in one pass over x.
     for c in range(LANES):
         a[c] = b[c] = 0
     for e in range(n // LANES):
@@ -131,6 +134,7 @@ cdef inline int32_t draw(const Sampler* sampler, int32_t own, uint64_t* rng) noe
     """A class other than the own one."""
     cdef int32_t k = own
     if sampler.threshold == NULL:
+        # Numbers without the own class; those from it on move up by one.
         k = <int32_t>random_below(rng, sampler.n_classes - 1)
         return k + (k >= own)
     while k == own:
@@ -165,6 +169,7 @@ cdef inline void lengthen(
 
     `product` was <w_k, x> before, `square` is ||x||^2.
     """
+    # ||w + step x||^2 = ||w||^2 + 2 step <w, x> + step^2 ||x||^2, without a pass over the weights.
     cdef double norm = max(weights.norms[k] + step * (2 * product + step * square), 0)
     weights.norms[k] = norm
     if norm > radius * radius:
@@ -193,6 +198,8 @@ cdef inline bint take_step(
     else:
         sparse_dots(row, v, w, weights.of_feature, dots)
     if implicit and weights.ridge != NULL:
+        # Before the step: the proximal operator of the ridge divides w by c = 1 + rate alpha beta /
+        # N (errata of F.3).
         c_y += settings.rate * weights.ridge[y]
         c_k += settings.rate * weights.ridge[k]
         weights.scale[y] /= c_y
@@ -202,6 +209,8 @@ cdef inline bint take_step(
     own = product_y + weights.b[y]
     negative = product_k + weights.b[k]
     if implicit:
+        # z falls by curvature g: ||x||^2 / c of both classes, and twice the constant feature
+        # squared.
         gain = loss = implicit_step(
             rate, negative - own, log_importance,
             square / c_y + square / c_k + 2 * settings.intercept * settings.intercept, u,
@@ -228,8 +237,10 @@ cdef inline bint take_step(
         product_y *= c_y
         product_k *= c_k
         c_y = c_k = 1
+    # The step of an implicit step is shrunk as well: g x / c.
     gain /= c_y
     loss /= c_k
+    # A step of w_k by f is one of W_k by f / scale_k.
     up = <float>(gain / weights.scale[y])
     down = <float>(loss / weights.scale[k])
     if row.dense:
@@ -363,6 +374,7 @@ def run_steps(
     weights = iterate.pointers(ridge)
     log_importance = log(sampler.n_classes - 1)
     with nogil:
+        # The class of a step is drawn one step ahead, so that its weights can be fetched in time.
         next_row = row_at(indptr, indices, data, dense, order[0])
         k_next = draw(&sampler, y[order[0]], &rng)
         for t in range(order.shape[0]):
@@ -376,7 +388,9 @@ def run_steps(
                     fetch(next_row, &weights, y[order[t + 1]])
                     fetch(next_row, &weights, k_next)
             if sampler.threshold != NULL:
+                # 1 / (q_k / (1 - q_y)): the own class is drawn again.
                 log_importance = log_others[y[i]] - log_probability[k]
+            # A sample's weight multiplies its term.
             rate = settings.rate * sample_weight[i] if weighted else settings.rate
             if not take_step(
                 &settings, &weights, row, squares[i], rate, log_importance, y[i], k, &u[i]

@@ -69,8 +69,11 @@ cdef inline float probit_hazard(float x) noexcept nogil:
     p = <float>1.40057065e-02 + y * p
     p = <float>-9.67034495e-02 + y * p
     p = <float>4.72053085e-01 + y * p
+    # p is now Mills' ratio Phi(-a) / (phi(a) sqrt(2 pi)), which falls as 1 / a: no overflow for a
+    # large one.
     p = p / (1 + a)
     cdef float power = exp_below(<float>-0.5 * x * x)
+    # Above zero Phi = 1 - e^(-a^2/2) p; below, e^(-a^2/2) cancels in phi / Phi.
     cdef float above = DENSITY * power / (1 - power * p)
     return DENSITY / p if x < 0 else above
 
@@ -97,6 +100,7 @@ cdef dispatched probit_sums(
     cdef float* hazards
     cdef float x, g, h, c
     cdef int32_t i, j
+    # Sums run in LANES lanes, in the same order on every machine.
     for j in range(LANES):
         hazard[j] = 0
         curvature[j] = 0
@@ -105,10 +109,14 @@ cdef dispatched probit_sums(
     for i in range(n // LANES):
         part = values + i * LANES
         hazards = out + i * LANES
+        # A vector takes the cheapest branch that is good enough for all of its classes. First: some
+        # Phi is well below 1, so both hazards in full.
         if mask_above(tail, part):
             for j in range(LANES):
                 x = part[j] + low
                 g = probit_hazard(x)
+                # (log Phi)'' = -h (h + x); far below zero h + x is rounding error, and the limit is
+                # 1.
                 c = 1 if x < -50 else g * (g + x)
                 x = part[j] + high
                 h = probit_hazard(x)
@@ -118,6 +126,7 @@ cdef dispatched probit_sums(
                 curvature[j] += c
                 hazards[j] = g
         elif mask_above(nothing, part):
+            # Phi is 1 but for a thousandth: h is phi, and its slope phi x.
             for j in range(LANES):
                 x = part[j] + low
                 g = DENSITY * exp_below(<float>-0.5 * x * x)
@@ -130,6 +139,7 @@ cdef dispatched probit_sums(
                 curvature[j] += c
                 hazards[j] = g
         else:
+            # All hazards of the n classes together would be a thousandth.
             for j in range(LANES):
                 hazards[j] = 0
     for j in range(LANES):
@@ -150,12 +160,14 @@ cdef dispatched logistic_sums(
     for j in range(LANES):
         hazard[j] = 0
         curvature[j] = 0
+    # No cut: the tail e^-x of the logistic distribution is too long, and its hazard cheap.
     for i in range(n // LANES):
         part = values + i * LANES
         hazards = out + i * LANES
         for j in range(LANES):
             g = logistic_hazard(part[j] + low)
             h = logistic_hazard(part[j] + high)
+            # For h = 1 - Phi the curvature is phi = h (1 - h).
             curvature[j] += g * (1 - g) + h * (1 - h)
             g = <float>0.5 * (g + h)
             hazard[j] += g
@@ -179,6 +191,8 @@ cdef dispatched differences(
         part = scores + i * LANES
         for j in range(LANES):
             d = own - part[j]
+            # Scores of places beyond the classes are -1e30: cut, their squares are finite in
+            # float32.
             d = FURTHEST if d > FURTHEST else d
             d = -FURTHEST if d < -FURTHEST else d
             least[j] = d if d < least[j] else least[j]
@@ -214,6 +228,8 @@ cdef void newton(Sums sums, double* mu, double* beta, int noise, double highest)
     zero. No root is above `highest`. A flat bound, of the logistic model on samples of which it is
     far off, gives no wider q than WIDEST.
     """
+    # At the best mu the mean slope vanishes: H = sum of hazards = minus the slope of log phi, the
+    # target, which is mu for the Gaussian and tanh(mu / 2) for the logistic distribution.
     cdef double size = tanh(mu[0] / 2), target, slope, step, by_logarithm, curvature
     cdef double falls = max(sums.curvature, <double>1e-30), hazard = max(sums.hazard, <double>1e-30)
     if noise == PROBIT:
@@ -223,13 +239,16 @@ cdef void newton(Sums sums, double* mu, double* beta, int noise, double highest)
         target = size
         slope = (1 - size * size) / 2
     curvature = max(falls + slope, <double>1e-12)
+    # Newton on H - target, whose derivative is minus the curvatures of both.
     step = (hazard - target) / curvature
+    # Newton on log H - log target, right where hazards fall as an exponential.
     by_logarithm = log(hazard / target) / (falls / hazard + slope / target)
     if hazard > target:
         step = max(step, by_logarithm)
     elif mu[0] > 1:
         step = by_logarithm
     mu[0] = min(max(mu[0] + step, LEAST_PLACE), highest)
+    # 1 / beta^2 is minus the mean curvature of the joint, as at the best Gaussian q.
     beta[0] = min(1 / sqrt(curvature), WIDEST)
 
 
@@ -248,22 +267,28 @@ cdef void noise_row(
     cdef Sums sums
     plain_scores(samples, batch, weights, scratch, i, out)
     differences(out, n, scratch.own[i], values, &lowest)  # at most 0, that of the own class
+    # The own class is no term of the sum: so far away its hazard is 0.
     values[samples.y[row]] = FURTHEST
     highest = 2 + log(<double>n) - lowest
+    # q is that of the visit before, and weights have moved little: mostly one step does.
     for _step in range(MOST_STEPS):
         sums = sums_at(values, n, mu[0], beta[0], weights.noise, out)
         target = minus_slope(mu[0], weights.noise)
         newton(sums, mu, beta, weights.noise, highest)
         if target < FAR_OFF * sums.hazard < FAR_OFF * FAR_OFF * target:
-            break  # mostly at once: q is that of the visit before
+            break
         if max(target, sums.hazard) < SMALL:
             break
-    # both are the same at the best q; a q that lags must not make the step longer
+    # Both are H at the best q; a q that lags must not make the step longer.
     mass = min(sums.hazard, minus_slope(mu[0], weights.noise))
-    # a probit's grows with how far a sample is off: one at the largest of n noises begins there
+    # A probit's grows with how far a sample is off; at the start it is the largest of n noises,
+    # sqrt(2 log n) about.
     mass = min(mass, MOST_MASS * sqrt(2 * log(<double>n)))
+    # The steps of the softmax multiply out[k] * factor by the mass: factor is 1 / H of `sums`, as
+    # exp(highest - log_normaliser) with highest 0, so that probabilities are h_k / H.
     scratch.mass[i] = <float>mass
     scratch.log_normaliser[i] = log(sums.hazard) if sums.hazard > 1e-30 else 0
+    # `batch_step` adds up log_normaliser - own, which is the mass then.
     scratch.own[i] = <float>(scratch.log_normaliser[i] - mass)
     for t in range(scratch.n_tiles):
         scratch.highest[t * batch.n_rows + i] = 0

@@ -31,6 +31,8 @@ cdef extern from "_simd.h" nogil:
     unsigned int mask_above "xc_mask_above" (const float *values, const float *thresholds)
     int lowest_bit "xc_lowest_bit" (unsigned int mask)
 
+# About 1 / GRAIN classes a sample are stepped, each in a cache line of its own of every row of W:
+# of 4096 classes 32 lines, where a row has 256.
 cdef float GRAIN = 1.0 / 32
 
 
@@ -39,12 +41,15 @@ cdef inline int32_t take(
     int32_t start, int32_t* classes, float* kept,
 ) noexcept nogil:
     """Take the classes of one vector that have passed a grain."""
+    # Few vectors have a class that passes a grain; bits name those that do.
     cdef unsigned int mask = mask_above(left, grain)
     cdef int32_t c
     cdef float value
     while mask:
         c = lowest_bit(mask)
         mask &= mask - 1
+        # A probability above GRAIN is kept as it is; `left` goes on from what the sum has beyond
+        # it, so that it stays below GRAIN and the mean is right.
         value = max(GRAIN, factor * p[first + c])
         left[c] -= value
         kept[n_taken] = value
@@ -72,15 +77,19 @@ cdef dispatched round_tile(
     cdef const float* values
     cdef int32_t i, j, c, n_taken = 0
     for c in range(GROUP):
+        # The golden section spreads the starts of lanes evenly. Each alone is uniform, as `offset`
+        # is, which is all that the mean needs.
         left[c] = offset + c * <float>0.6180339887  # starts far from each other
         left[c] = GRAIN * (left[c] - <int32_t>left[c])
     for c in range(LANES):
         grain[c] = GRAIN
+    # GROUP lanes: lane c adds up classes c, c + GROUP, ... of the tile.
     for i in range(n // GROUP):
         values = p + i * GROUP
         for c in range(GROUP):
             left[c] += factor * values[c]
         for c in range(LANES):
+            # One look at four vectors: mostly no class of them passes.
             above = max(left[c], left[LANES + c])
             highest[c] = max(above, max(left[2 * LANES + c], left[3 * LANES + c]))
         if mask_above(highest, grain):
@@ -89,6 +98,7 @@ cdef dispatched round_tile(
                     p, n_taken, i * GROUP + j * LANES, factor,
                     left + j * LANES, grain, start, classes, kept,
                 )
+    # Vectors that do not fill a group go on in the first lanes.
     for i in range(n // GROUP * QUAD, n // LANES):
         for c in range(LANES):
             left[c] += factor * p[i * LANES + c]
@@ -110,6 +120,7 @@ cdef void shrink_scales(const Batch* batch, const Weights* weights, Step step) n
     cdef int32_t u
     cdef float scale
     for u in range(batch.n_features):
+        # A tiny factor was multiplied into the weights by `rounded_step`.
         scale = next_scale(batch, weights, step, u)
         weights.scales[batch.features[u]] = 1 if is_tiny(scale) else scale
 
@@ -130,6 +141,7 @@ cdef void round_row(
     scratch.counts[i] = 0
     for t in range(scratch.n_tiles):
         start = <int64_t>t * scratch.tile
+        # Of the seed, the step, the tile and the sample: the same for any number of threads.
         state = seed_for(seed, <int64_t>t * batch.n_rows + i)
         round_tile(
             p + start, <int32_t>min(scratch.tile, weights.n_places - start),
@@ -147,6 +159,7 @@ cdef void step_row(
     cdef int32_t e
     cdef const int32_t* classes = scratch.classes + i * n_places
     cdef const float* kept = scratch.kept + i * n_places
+    # The own class may be among them: p_y is then rounded like the others, and 1 added.
     for e in range(scratch.counts[i]):
         w[classes[e]] -= factor * kept[e]
     w[samples.y[batch.rows[i]]] += factor
@@ -164,15 +177,19 @@ cdef void rounded_step(
     cdef float own, scale
     cdef float* w
     for u in range(first, last):
+        # A feature belongs to one thread, and its samples keep their order: no sum runs across
+        # threads.
         w = weights.W + batch.features[u] * weights.n_places
         for at in range(batch.starts[u], batch.starts[u + 1]):
             i = batch.row_of[at]
             own = step.rate * weight_of(samples, batch, scratch, i) * batch.value[at]
+            # The weights are scales[j] W[j]: a step of own on them is one of own / scale on W.
             own /= weights.scales[batch.features[u]]
             step_row(samples, batch, weights.n_places, scratch, i, own, w)
         scale = next_scale(batch, weights, step, <int32_t>u)
         if is_tiny(scale):
             multiply_weights(w, weights.n_places, 1, scale)
+    # One thread for the intercepts, which all samples share.
     if weights.intercept > 0 and thread == 0:
         for i in range(batch.n_rows):
             own = step.rate * weight_of(samples, batch, scratch, i) * weights.intercept

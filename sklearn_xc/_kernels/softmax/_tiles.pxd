@@ -9,6 +9,7 @@ cdef enum:
     FOUR = 4
     TILE = 2048  # classes of the largest tile
 
+# Feature-major: the weights of a feature for all classes lie side by side.
 cdef struct Weights:
     float* W  # (n_features, n_places)
     float* b
@@ -31,6 +32,7 @@ cdef struct Scratch:
     float* own  # (n_rows,): score of the sample's own class
     double* log_normaliser  # (n_rows,)
     float* mass  # (n_rows,): the gradient is that of a softmax times this, which is 1 for softmax
+    # Of rounded steps: sample i keeps counts[i] classes from i * n_places on.
     int32_t* classes  # (n_rows, n_places): first those that a rounded step touches
     float* kept  # (n_rows, n_places): their rounded probabilities
     int32_t* counts  # (n_rows,): how many they are

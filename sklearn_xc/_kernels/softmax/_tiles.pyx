@@ -26,7 +26,10 @@ cdef int32_t tile_of(int64_t n_places) noexcept:
     The number of tiles is a multiple of TILES, and they are equal but for the last, so that threads
     have the same to do.
     """
+    # The smallest multiple of TILES with tiles of at most TILE classes.
     cdef int64_t n_tiles = TILES * ((n_places + TILES * TILE - 1) // (TILES * TILE))
+    # Rounded up to BLOCK, a multiple of LANES, so that loops have whole vectors; few classes make
+    # fewer tiles than TILES.
     cdef int64_t tile = (n_places + n_tiles * BLOCK - 1) // (n_tiles * BLOCK) * BLOCK
     return <int32_t>max(tile, <int64_t>SMALLEST_TILE)
 
@@ -49,12 +52,14 @@ cdef void list_streams(
             if value == 0:
                 continue
             feature = samples.features[entry(samples, row, e)]
+            # Weights are scales[j] W[j]; the factor goes to the value.
             if weights.scales != NULL:
                 value *= weights.scales[feature]
             scratch.streams[at] = weights.W + feature * weights.n_places
             scratch.factors[at] = value
             at += 1
         while at % FOUR:
+            # The loop is not entered for a sample without entries, so that there is one before.
             scratch.streams[at] = scratch.streams[at - 1]
             scratch.factors[at] = 0
             at += 1
@@ -100,6 +105,8 @@ cdef dispatched exponentials(
     for c in range(LANES):
         most[c] = -INFINITY
         part[c] = 0
+    # The highest score is subtracted first: no exponential is above 1, whatever the scores. LANES
+    # lanes, in the same order on every machine.
     for i in range(n // LANES):
         values = scores + i * LANES
         for c in range(LANES):
@@ -109,6 +116,8 @@ cdef dispatched exponentials(
     for i in range(n // LANES):
         values = scores + i * LANES
         for c in range(LANES):
+            # Places beyond the classes have -1e30 and give 0. A tile that holds no others gives 1
+            # for each, but its `highest` is -1e30, and so its factor 0.
             values[c] = exp_below(values[c] - top)
             part[c] += values[c]
     for c in range(LANES):
@@ -132,10 +141,12 @@ cdef inline int32_t plain_part(
     cdef const float* base = weights.b + start
     cdef int64_t at = beginning(scratch, i)
     cdef int32_t y = samples.y[batch.rows[i]]
+    # A sample without entries has the intercepts as its scores.
     if at == scratch.ends[i]:
         memcpy(out, base, size * sizeof(float))
     while at < scratch.ends[i]:
         add_four(out, base, size, scratch.streams + at, scratch.factors + at, start)
+        # The intercepts come first, then the sums so far.
         base = out
         at += FOUR
     if start <= y < start + size:
@@ -192,6 +203,7 @@ cdef void normalise_row(
     """The logarithm of a sample's normaliser, from those of its tiles."""
     cdef int32_t t
     cdef double highest = -INFINITY, total = 0
+    # log sum over tiles of total_t e^highest_t, with the highest of all taken out.
     for t in range(scratch.n_tiles):
         highest = max(highest, scratch.highest[t * batch.n_rows + i])
     for t in range(scratch.n_tiles):
@@ -206,4 +218,5 @@ cdef float factor_of(
     const Batch* batch, const Scratch* scratch, int32_t t, int32_t i
 ) noexcept nogil:
     """Factor that turns the exponentials of a sample in a tile into probabilities."""
+    # e^(score - highest_t) times this is e^(score - log_normaliser).
     return <float>exp(scratch.highest[t * batch.n_rows + i] - scratch.log_normaliser[i])

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from scipy import special
 
 from sklearn_xc._kernels.augment_reduce import _bounds as kernel
-from sklearn_xc._kernels.augment_reduce import _noise_bounds
-from sklearn_xc._kernels.softmax._one_vs_each import global_one_vs_each
+from sklearn_xc._kernels.softmax._sampled_classes import global_one_vs_each
 from sklearn_xc.augment_reduce._noise_models import MODELS, expectation, log_probability_of
 from sklearn_xc.softmax._class_sampling import ClassSampler
 
@@ -48,10 +47,10 @@ class Problem:
         if model == "softmax":
             kernel.bound_softmax(*rows, self.log_eta, out, n_threads)
         elif model == "one_vs_each":
-            _noise_bounds.bound_one_vs_each(*rows[:2], out, n_threads)
+            kernel.bound_one_vs_each(*rows[:2], out, n_threads)
         else:
             nodes, weights = expectation(model)
-            _noise_bounds.bound_noise(
+            kernel.bound_noise(
                 *rows, self.mu, self.gamma, nodes, weights, out, MODELS[model], n_threads
             )
         return out
@@ -65,7 +64,7 @@ class Problem:
         elif model == "one_vs_each":
             global_one_vs_each(*rows, out, n_threads)
         elif u is not None:
-            _noise_bounds.global_noise(*rows, u, self.mu, self.gamma, out, MODELS[model], n_threads)
+            kernel.global_noise(*rows, u, self.mu, self.gamma, out, MODELS[model], n_threads)
         else:
             return sum(
                 w * self.coefs(model, np.full(len(out), x)).astype(float)
@@ -99,7 +98,7 @@ class Problem:
             )
         mu, gamma = self.mu.copy(), self.gamma.copy()
         rows = self.psi, self.importance, self.batch
-        _noise_bounds.local_noise(*rows, u, mu, gamma, 1.0, MODELS[model], 1)
+        kernel.local_noise(*rows, u, mu, gamma, 1.0, MODELS[model], 1)
         return np.stack([mu - self.mu, gamma - self.gamma])
 
     def log_likelihood(self, model):
@@ -356,7 +355,7 @@ def test_nothing_overflows(model, size):
             kernel.local_softmax(p.psi, p.importance, p.batch, p.log_eta, 0.1, 1)
         elif model in MODELS:
             rows = p.psi, p.importance, p.batch
-            _noise_bounds.local_noise(*rows, u, p.mu, p.gamma, 0.01, MODELS[model], 1)
+            kernel.local_noise(*rows, u, p.mu, p.gamma, 0.01, MODELS[model], 1)
         assert np.isfinite([p.log_eta, p.mu, p.gamma]).all()
         assert np.isfinite(p.coefs(model, u)).all()
         for own, others in (1.0, 0.5), (0.0, 1.5):
@@ -392,7 +391,7 @@ def test_rows_go_to_their_own_local_variables():
     log_eta, mu, gamma = (np.arange(40.0) for _ in range(3))
     batch = np.array([31, 4, 17, 0, 39, 8, 9, 22, 23, 5], dtype=np.int32)
     kernel.local_softmax(p.psi, p.importance, batch, log_eta, 0.5, 1)
-    _noise_bounds.local_noise(p.psi, p.importance, batch, np.zeros(10), mu, gamma, 0.5, 0, 1)
+    kernel.local_noise(p.psi, p.importance, batch, np.zeros(10), mu, gamma, 0.5, 0, 1)
     others = np.setdiff1d(np.arange(40), batch)
     for values in log_eta, mu, gamma:
         np.testing.assert_array_equal(values[others], others)
@@ -414,6 +413,6 @@ def test_threads_change_nothing(model):
         log_eta, mu, gamma = p.log_eta.copy(), p.mu.copy(), p.gamma.copy()
         rows = p.psi, p.importance, p.batch
         kernel.local_softmax(*rows, log_eta, 0.2, n_threads)
-        _noise_bounds.local_noise(*rows, u, mu, gamma, 0.2, 1, n_threads)
+        kernel.local_noise(*rows, u, mu, gamma, 0.2, 1, n_threads)
         results.append(np.stack([log_eta, mu, gamma]))
     np.testing.assert_array_equal(*results)

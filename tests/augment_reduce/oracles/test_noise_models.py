@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, special, stats
 
+from sklearn_xc._kernels.augment_reduce import _bounds, _quadrature
 from sklearn_xc._kernels.augment_reduce import _noise as kernel
-from sklearn_xc._kernels.augment_reduce import _noise_bounds, _quadrature
 from sklearn_xc.augment_reduce._noise_models import (
     MODELS,
     expectation,
@@ -364,7 +364,7 @@ def test_a_number_of_no_model_is_refused():
         lambda: kernel.draw(rows, numbers, 0, 0, False, 2),
         lambda: kernel.tabulate(numbers, np.zeros((4, 1)), -1),
         lambda: _quadrature.log_probabilities(one, one.copy(), 2, 1),
-        lambda: _noise_bounds.local_noise(
+        lambda: _bounds.local_noise(
             one, one[:, 1:], rows, numbers, numbers, numbers.copy(), 0.1, 2, 1
         ),
     ):

@@ -48,7 +48,7 @@ def test_auxiliary_variables_are_kept_of_so_many_rows(monkeypatch):
         ({"coordinates": None}, "coordinates of a Stream cannot be a NoneType"),
         ({"length": 0.0}, "length of a Stream cannot be"),
         ({"keys": np.zeros(2)}, "keys of a Stream cannot be an array of float64"),
-        ({"u": np.zeros(3)}, "not one for each row"),
+        ({"u": np.zeros(3)}, "not one for each sample"),
         ({"keys": np.zeros(1, np.uint64), "u": np.array([np.nan])}, "u of a Stream"),
         ({"keys": np.array([2, 1], np.uint64), "u": np.zeros(2)}, "not in order"),
         ({"entries": np.array([-1])}, "entries of a Stream"),

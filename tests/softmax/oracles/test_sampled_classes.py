@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sklearn_xc._kernels.augment_reduce import _adaptive_rates, _adaptive_step
-from sklearn_xc._kernels.softmax import _sampled_scores
+from sklearn_xc._kernels.augment_reduce import _adaptive_step
+from sklearn_xc._kernels.softmax import _sampled_classes
 from sklearn_xc.softmax._class_sampling import ClassSampler, alias_table, side_by_side
 from sklearn_xc.utils._matrix import as_rows, normalise
 from sklearn_xc.utils._rows import Rows
@@ -124,12 +124,12 @@ def test_scores_are_products(dense):
     classes = sampler.draw(y[batch], 0, 0)[0]
     scale = rng.random(17).astype(np.float32)
     out = np.empty(classes.shape, dtype=np.float32)
-    _sampled_scores.scores(*rows[:4], batch, classes, W, scale, b, out, 2)
+    _sampled_classes.scores(*rows[:4], batch, classes, W, scale, b, out, 2)
     every = X[batch] @ (scale[:, None] * W).T + b
     expected = np.take_along_axis(every, classes, axis=1)
     np.testing.assert_allclose(out, expected, rtol=1e-4, atol=1e-5)
-    samples = _sampled_scores.MiniBatch(*rows[:4], batch, classes, 17)
-    _sampled_scores.scores_by_class(samples, scale[:, None] * W, b, out, 2)
+    samples = _sampled_classes.MiniBatch(*rows[:4], batch, classes, 17)
+    _sampled_classes.scores_by_class(samples, scale[:, None] * W, b, out, 2)
     np.testing.assert_allclose(out, expected, rtol=1e-4, atol=1e-5)
 
 
@@ -143,7 +143,7 @@ def test_scores_of_rows_of_every_length():
     for given in (X, sparse.csr_array(X)):
         rows = as_rows(normalise(given))
         rows_of_all = np.arange(41, dtype=np.int32)
-        _sampled_scores.scores(*rows[:4], rows_of_all, classes, W, EMPTY, b, out, 1)
+        _sampled_classes.scores(*rows[:4], rows_of_all, classes, W, EMPTY, b, out, 1)
         np.testing.assert_allclose(out, X @ W.T, rtol=1e-4, atol=1e-5)
 
 
@@ -184,8 +184,8 @@ def test_plain_steps(dense, ridge):
         true[touched] *= shrink[touched, None]
     gradient, sums = scatter(X, batch, classes, coefs, 17)
     expected_b = b + 0.3 * sums
-    samples = _sampled_scores.MiniBatch(*rows[:4], batch, classes, 17)
-    _sampled_scores.ascend(samples, coefs, 0.3, shrink, W, scale, b, True, 3)
+    samples = _sampled_classes.MiniBatch(*rows[:4], batch, classes, 17)
+    _sampled_classes.ascend(samples, coefs, 0.3, shrink, W, scale, b, True, 3)
     got = scale[:, None] * W if ridge else W
     np.testing.assert_allclose(got, true + 0.3 * gradient, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(b, expected_b, rtol=1e-4, atol=1e-5)
@@ -201,9 +201,9 @@ def test_adaptive_steps(dense, alpha, d, density):
     mini-batches are large, so that with few entries both happen to a class.
     """
     X, y, W, b, rows, sampler, rng = problem(dense, d=d, n_classes=31, density=density)
-    width = _adaptive_rates.width_of_averages(d)
+    width = _adaptive_step.width_of_averages(d)
     averages = np.zeros((31, width), dtype=np.float32)
-    stamps = np.zeros((31, _adaptive_rates.stamps_of(width)), dtype=np.int32)
+    stamps = np.zeros((31, _adaptive_step.stamps_of(width)), dtype=np.int32)
     share = (alpha / np.maximum((X != 0).sum(axis=0), 1)).astype(np.float32)
     scratch = _adaptive_step.Scratch(d, 2)
     exact_W, exact_b, s = W.astype(float), b.astype(float), np.zeros((31, d + 1))
@@ -222,7 +222,7 @@ def test_adaptive_steps(dense, alpha, d, density):
         s = 0.1 * g**2 + 0.9 * s
         move = 0.01 * g / (1 + np.sqrt(s))
         exact_W, exact_b = exact_W + move[:, :-1], exact_b + move[:, -1]
-        samples = _sampled_scores.MiniBatch(*rows[:4], batch, classes, 31)
+        samples = _sampled_classes.MiniBatch(*rows[:4], batch, classes, 31)
         _adaptive_step.ascend(
             samples,
             coefs,
@@ -243,13 +243,15 @@ def test_averages_do_not_fall_below_the_normal_numbers():
     """A feature that no sample of a class has any more; subnormal numbers would take long."""
     rows = as_rows(np.float32([[1, 1, 1], [1, 0, 1]]))
     W, b = np.zeros((2, 3), dtype=np.float32), np.zeros(2, dtype=np.float32)
-    width = _adaptive_rates.width_of_averages(3)
+    width = _adaptive_step.width_of_averages(3)
     averages = np.zeros((2, width), dtype=np.float32)
-    stamps = np.zeros((2, _adaptive_rates.stamps_of(width)), dtype=np.int32)
+    stamps = np.zeros((2, _adaptive_step.stamps_of(width)), dtype=np.int32)
     coefs, importance = np.float32([[1, -1]]), np.float32([[1]])
     for step in range(1, 1200):
         batch = np.full(1, step > 1, dtype=np.int32)
-        samples = _sampled_scores.MiniBatch(*rows[:4], batch, np.array([[0, 1]], dtype=np.int32), 2)
+        samples = _sampled_classes.MiniBatch(
+            *rows[:4], batch, np.array([[0, 1]], dtype=np.int32), 2
+        )
         _adaptive_step.ascend(
             samples,
             coefs,
@@ -272,11 +274,11 @@ def test_the_size_of_a_step_at_every_magnitude():
     g = np.exp(np.linspace(-40, 42, 4099)).astype(np.float32)  # 0.1 g^2 from 1e-36 to 3e35
     g = np.concatenate([g, -g, np.float32([0, 1e-38, 1e30])])  # the last overflows, squared
     rows, batch = as_rows(g[None, :]), np.zeros(1, dtype=np.int32)
-    samples = _sampled_scores.MiniBatch(*rows[:4], batch, np.array([[0, 1]], dtype=np.int32), 2)
+    samples = _sampled_classes.MiniBatch(*rows[:4], batch, np.array([[0, 1]], dtype=np.int32), 2)
     W, b = np.zeros((2, len(g)), dtype=np.float32), np.zeros(2, dtype=np.float32)
-    width = _adaptive_rates.width_of_averages(len(g))
+    width = _adaptive_step.width_of_averages(len(g))
     averages = np.zeros((2, width), dtype=np.float32)
-    stamps = np.zeros((2, _adaptive_rates.stamps_of(width)), dtype=np.int32)
+    stamps = np.zeros((2, _adaptive_step.stamps_of(width)), dtype=np.int32)
     coefs, importance = np.float32([[1, 0]]), np.float32([[1]])
     _adaptive_step.ascend(
         samples,
@@ -309,8 +311,8 @@ def test_grouping_by_class_takes_any_number_of_classes(n_classes):
         W = np.zeros((n_classes, 1), dtype=np.float32)
         b = np.zeros(n_classes, dtype=np.float32)
         batch = np.arange(40, dtype=np.int32)
-        samples = _sampled_scores.MiniBatch(*rows[:4], batch, classes, n_classes)
-        _sampled_scores.ascend(samples, coefs, 1.0, EMPTY, W, EMPTY, b, True, n_threads)
+        samples = _sampled_classes.MiniBatch(*rows[:4], batch, classes, n_classes)
+        _sampled_classes.ascend(samples, coefs, 1.0, EMPTY, W, EMPTY, b, True, n_threads)
         np.testing.assert_allclose(W[:, 0], expected, atol=1e-5)
         np.testing.assert_allclose(b, expected, atol=1e-5)
 
@@ -320,16 +322,16 @@ def test_a_mini_batch_its_weights_and_its_coefficients_fit():
     batch = np.arange(5, dtype=np.int32)
     classes = sampler.draw(np.zeros(5, dtype=np.int32), 0, 0)[0]
     coefs = np.ones(classes.shape, dtype=np.float32)
-    samples = _sampled_scores.MiniBatch(*rows[:4], batch, classes, 18)
+    samples = _sampled_classes.MiniBatch(*rows[:4], batch, classes, 18)
     with pytest.raises(ValueError, match="weights of 17 classes, 18 were grouped"):
-        _sampled_scores.ascend(samples, coefs, 1.0, EMPTY, W, EMPTY, b, True, 1)
+        _sampled_classes.ascend(samples, coefs, 1.0, EMPTY, W, EMPTY, b, True, 1)
     with pytest.raises(ValueError, match="weights of 17 classes, 18 were grouped"):
-        _sampled_scores.scores_by_class(samples, W, b, coefs, 1)
-    samples = _sampled_scores.MiniBatch(*rows[:4], batch, classes, 17)
+        _sampled_classes.scores_by_class(samples, W, b, coefs, 1)
+    samples = _sampled_classes.MiniBatch(*rows[:4], batch, classes, 17)
     with pytest.raises(ValueError, match=r"an array \(4, 5\) for pairs of 5 samples and 5 classes"):
-        _sampled_scores.ascend(samples, coefs[:4], 1.0, EMPTY, W, EMPTY, b, True, 1)
+        _sampled_classes.ascend(samples, coefs[:4], 1.0, EMPTY, W, EMPTY, b, True, 1)
     with pytest.raises(ValueError, match="4 samples, but classes of 5"):
-        _sampled_scores.MiniBatch(*rows[:4], batch[:4], classes, 17)
+        _sampled_classes.MiniBatch(*rows[:4], batch[:4], classes, 17)
 
 
 @pytest.mark.parametrize("dense", [False, True])
@@ -337,9 +339,9 @@ def test_a_mini_batch_its_weights_and_its_coefficients_fit():
 def test_the_mini_batch_to_come_is_scored_with_the_weights_after_the_step(dense, n_threads):
     """Of classes that both mini-batches see, and of those that one of them sees."""
     _, y, W, b, rows, sampler, rng = problem(dense, n_classes=40)
-    width = _adaptive_rates.width_of_averages(41)
+    width = _adaptive_step.width_of_averages(41)
     averages = np.zeros((40, width), dtype=np.float32)
-    stamps = np.zeros((40, _adaptive_rates.stamps_of(width)), dtype=np.int32)
+    stamps = np.zeros((40, _adaptive_step.stamps_of(width)), dtype=np.int32)
     scratch = _adaptive_step.Scratch(41, n_threads)
     for step in (1, 2):
         batch, coming = np.split(rng.permutation(24)[:8].astype(np.int32), 2)
@@ -349,9 +351,9 @@ def test_the_mini_batch_to_come_is_scored_with_the_weights_after_the_step(dense,
         assert set(to_see.ravel()) & set(classes.ravel())
         coefs = rng.normal(size=classes.shape).astype(np.float32)
         psi = np.full(to_see.shape, np.nan, dtype=np.float32)
-        following = _sampled_scores.MiniBatch(*rows[:4], coming, to_see, 40)
+        following = _sampled_classes.MiniBatch(*rows[:4], coming, to_see, 40)
         _adaptive_step.ascend(
-            _sampled_scores.MiniBatch(*rows[:4], batch, classes, 40),
+            _sampled_classes.MiniBatch(*rows[:4], batch, classes, 40),
             coefs,
             importance,
             EMPTY,
@@ -363,5 +365,5 @@ def test_the_mini_batch_to_come_is_scored_with_the_weights_after_the_step(dense,
             n_threads,
         )
         expected = np.empty_like(psi)
-        _sampled_scores.scores_by_class(following, W, b, expected, n_threads)
+        _sampled_classes.scores_by_class(following, W, b, expected, n_threads)
         np.testing.assert_array_equal(psi, expected)

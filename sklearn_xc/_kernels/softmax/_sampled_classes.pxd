@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-from sklearn_xc._kernels.common._common cimport prefetch, prefetch_far
+from sklearn_xc._kernels.common._common cimport dispatched, prefetch, prefetch_far
 from sklearn_xc._kernels.common._vector_ops cimport add_multiple
 
 cdef enum:
@@ -25,8 +25,10 @@ cdef inline Row row_at(
     row.dense = dense
     row.values = NULL
     row.features = NULL
+    # An empty array has no address.
     if row.n:
         row.values = &data[indptr[i]]
+        # Dense rows share the features 0 ... n - 1.
         row.features = &indices[0 if dense else indptr[i]]
     return row
 
@@ -61,6 +63,7 @@ cdef class MiniBatch:
     cdef bint dense
     cdef const int32_t[::1] batch
     cdef const int32_t[:, ::1] classes
+    # The pairs of group g are order[starts[g]:starts[g + 1]]; pair p is of sample p // n_seen.
     cdef int64_t n_groups, n_classes
     cdef int32_t[::1] order, spare, starts
 
@@ -115,3 +118,11 @@ cdef inline void add_row(Row row, float factor, float* w) noexcept nogil:
             w[row.features[e + 3]] += fourth
         for e in range(row.n - row.n % 4, row.n):
             w[row.features[e]] += factor * row.values[e]
+
+
+cdef inline float as_coef(double value) noexcept nogil:
+    """The coefficient, cut at a size that is finite when it is multiplied with a feature."""
+    return <float>min(max(value, <double>-1e36), <double>1e36)
+
+
+cdef dispatched finish_coefs(float* coefs, Py_ssize_t n, double weight) noexcept nogil
