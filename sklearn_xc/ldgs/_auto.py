@@ -3,9 +3,14 @@
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
+from ..base._validation import search_params
 from ..softmax._full_softmax import BATCH, RATE
 from ..training._convergence import number_of_passes
+from ..training._rows_seen import RowsSeen
+from ..training._schedules import share_of_part
+from ._layers import StepSettings
 
 # X with fewer entries other than zero, as a share, is taken feature by feature, whatever holds it.
 MOSTLY_ZEROS = 0.1
@@ -57,7 +62,7 @@ class Plan(NamedTuple):
     plain: bool = False
 
 
-def is_plain(model, n_features, n_classes):
+def is_plain(model: BaseEstimator, n_features: int, n_classes: int) -> bool:
     """Return whether steps of one rate on all classes serve, where rows have one label each."""
     free = (model.solver, model.learning_rate) == ("auto", "auto")
     free = free and model.gradient in ("auto", "exact") and model.hidden_dim in ("auto", None)
@@ -66,7 +71,9 @@ def is_plain(model, n_features, n_classes):
     return free and of_loss and fits and PLAIN_FROM <= n_classes <= PLAIN_TO
 
 
-def make_plan(model, few, n_features, n_classes, single=False):
+def make_plan(
+    model: BaseEstimator, few: bool, n_features: int, n_classes: int, single: bool = False
+) -> Plan:
     """Return the plan of a fit, from the parameters of the model and what X is.
 
     Parameters
@@ -100,7 +107,7 @@ def make_plan(model, few, n_features, n_classes, single=False):
     return Plan(form, hidden_dim, gradient, rate_of(model, form), automatic and linear)
 
 
-def rate_of(model, form):
+def rate_of(model: BaseEstimator, form: str) -> float:
     """Return the first rate."""
     if model.learning_rate != "auto":
         return float(model.learning_rate)
@@ -108,7 +115,7 @@ def rate_of(model, form):
     return rates["hidden" if model.similarity == "sqeuclidean" else form]
 
 
-def query_size_of(model, gradient, n_classes, n_chunks):
+def query_size_of(model: BaseEstimator, gradient: str, n_classes: int, n_chunks: int) -> int:
     """Return how many classes an index names, or are drawn."""
     size = model.query_size
     if size == "auto":
@@ -119,10 +126,68 @@ def query_size_of(model, gradient, n_classes, n_chunks):
     return min(int(np.ceil(size)), n_classes)
 
 
-def passes(model, form, n_samples, n_weights):
+def passes(model: BaseEstimator, form: str, n_samples: int, n_weights: int) -> int:
     """Return the passes of a fit over this many samples."""
     found = number_of_passes(model.max_iter, PASSES, n_samples, model.batch_size)
     if model.max_iter == "auto" and form == "columns":
         steps = STEPS_BY_COLUMN * min(1.0, n_samples / n_weights)
         found = max(found, int(np.ceil(steps / -(-n_samples // model.batch_size))))
     return found
+
+
+def settings_of(
+    params: BaseEstimator,
+    plan: Plan,
+    shape: tuple[int, int],
+    n_samples: int,
+    seen: RowsSeen | None,
+) -> StepSettings:
+    """Return the settings of the steps of a call.
+
+    Parameters
+    ----------
+    params : LDGSClassifier
+    plan : Plan
+    shape : (int, int)
+        Classes and features.
+    n_samples : int
+        In all, those of calls before too.
+    seen : RowsSeen or None
+        The samples of a fit in parts; None where all are at hand.
+    """
+    batch_size, rate = params.batch_size, plan.learning_rate
+    if seen is None:
+        batch_size = max(1, min(batch_size, n_samples))
+    elif params.decay != "inverse_steps":  # of which steps know by themselves
+        rate *= share_of_part(params.decay, seen)
+    (n_classes, n_features), gradient = shape, plan.gradient
+    dim = n_features if plan.hidden_dim is None else plan.hidden_dim
+    n_chunks = min(params.n_chunks, dim) if gradient == "decomposed" else 1
+    of_search = search_params(params)
+    n_centroids = of_search["n_centroids"]
+    if n_centroids is None:
+        n_centroids = max(1, round(np.sqrt(n_classes)))
+    return StepSettings(
+        loss=params.loss,
+        score=params.similarity,
+        gradient=gradient,
+        n_chunks=n_chunks,
+        n_message_passes=params.n_message_passes if gradient == "decomposed" else 0,
+        query_size=query_size_of(params, gradient, n_classes, n_chunks),
+        index=params.index,
+        n_centroids=min(n_centroids, n_classes),
+        n_probes=of_search["n_probes"],
+        tau=float(params.tau),
+        mu=float(params.mu),
+        unretrieved=params.unretrieved,
+        fit_intercept=bool(params.fit_intercept),
+        warmup=params.warmup,
+        solver="sgd" if params.solver == "sgd" else "adagrad",
+        batch_size=batch_size,
+        learning_rate=rate,
+        decay=params.decay,
+        max_iter=passes(params, plan.form, n_samples, n_classes * n_features),
+        alpha=0.0,
+        of_parts=seen is not None,
+        query_threshold=params.query_threshold,
+    )

@@ -6,13 +6,15 @@ there. On these and the positives :func:`set_gradients` takes the gradient of a 
 """
 
 import itertools
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from .._kernels.ldgs import _message_passing as kernel
 from .._kernels.ldgs._losses import KINDS
 from ..mips import ExactIndex, HNSWIndex
+from ._int8_rows import ByteRows
 from ._inverted_lists import ChunkLists
 
 ONES = np.empty(0, dtype=np.float32)
@@ -61,14 +63,14 @@ class SetGradients(NamedTuple):
     losses: np.ndarray
     left_out: np.ndarray
 
-    def spans(self):
+    def spans(self) -> tuple[np.ndarray, np.ndarray]:
         """Return where the entries of each row begin in `ids` and `values` as vectors, and how
         many.
         """
         return np.arange(len(self.ids), dtype=np.int64) * self.ids.shape[1], self.counts
 
 
-def chunk_bounds(n_columns, n_chunks):
+def chunk_bounds(n_columns: int, n_chunks: int) -> np.ndarray:
     """Return where chunks of about equal size begin, and the end: int32 (n_chunks + 1,)."""
     return (np.arange(n_chunks + 1) * n_columns // n_chunks).astype(np.int32)
 
@@ -119,23 +121,23 @@ class ComparedClasses(NamedTuple):
     n_first: int | None = None
 
     @property
-    def size(self):
+    def size(self) -> int:
         return self.retrieved.size + (0 if self.drawn is None else self.drawn.size)
 
 
 def set_gradients(
-    W,
-    H,
-    bounds,
-    candidates,
-    positives,
-    loss,
+    W: np.ndarray,
+    H: np.ndarray,
+    bounds: np.ndarray,
+    candidates: ComparedClasses,
+    positives: Positives,
+    loss: SetLoss,
     *,
-    wants_left_out=False,
-    n_threads=1,
-    places=None,
-    rounded=None,
-):
+    wants_left_out: bool = False,
+    n_threads: int = 1,
+    places: np.ndarray | None = None,
+    rounded: ByteRows | None = None,
+) -> SetGradients:
     """Return gradients of a loss on the positives and the candidates of samples.
 
     Parameters
@@ -201,7 +203,7 @@ def set_gradients(
     return found
 
 
-def scratch_places(n_threads, n_classes):
+def scratch_places(n_threads: int, n_classes: int) -> np.ndarray:
     """Return the room for what kernels have seen: int32 (n_threads, n_classes) of -1."""
     return np.full((n_threads, n_classes), -1, dtype=np.int32)
 
@@ -221,23 +223,32 @@ class ChunkIndexes:
     n_jobs : int, default=1
     """
 
-    def __init__(self, kind, bounds, *, n_centroids=None, n_probes=1, seed=0, n_jobs=1):
+    def __init__(
+        self,
+        kind: str,
+        bounds: np.ndarray,
+        *,
+        n_centroids: int | None = None,
+        n_probes: int = 1,
+        seed: int = 0,
+        n_jobs: int = 1,
+    ) -> None:
         self.bounds, self._kind, self._seed, self._n_jobs = bounds, kind, seed, n_jobs
         self._lists = self._indexes = None
         if kind == "spherical":
             self._lists = ChunkLists(bounds, n_centroids, n_probes, seed, n_jobs)
 
-    def _make(self):
+    def _make(self) -> ExactIndex | HNSWIndex:
         if self._kind == "exact":
             return ExactIndex(n_jobs=self._n_jobs)
         # What an index misses is for the caller to measure: it may not turn to exact answers.
         return HNSWIndex("xbox", min_recall=0.0, n_jobs=self._n_jobs, random_state=self._seed)
 
-    def _chunks(self, matrix):
+    def _chunks(self, matrix: np.ndarray) -> Iterator[np.ndarray]:
         for start, stop in zip(self.bounds, self.bounds[1:], strict=False):
             yield np.ascontiguousarray(matrix[:, start:stop])
 
-    def build(self, W, queries=None):
+    def build(self, W: np.ndarray, queries: np.ndarray | None = None) -> Self:
         """Index W (n_classes, n_columns), again after it has changed.
 
         Some embeddings (n, n_columns) stand for all queries of "hnsw".
@@ -252,7 +263,7 @@ class ChunkIndexes:
         ]
         return self
 
-    def candidates(self, H, n, n_first=None):
+    def candidates(self, H: np.ndarray, n: int, n_first: int | None = None) -> np.ndarray:
         """Return n classes that score best in each chunk, int32 (n_rows, n_chunks, n); -1: padding.
 
         The best `n_first` stand first, the next up to twice as many then, and so on.
@@ -265,7 +276,7 @@ class ChunkIndexes:
         ]
         return np.stack(found, axis=1)
 
-    def beyond(self, W, H, n, threshold):
+    def beyond(self, W: np.ndarray, H: np.ndarray, n: int, threshold: float) -> np.ndarray:
         """Return the classes of which a chunk's score is beyond a threshold, of either sign.
 
         Of the n best and the n lowest in each chunk, int32 (n_rows, n_chunks, 2 n); -1: padding.

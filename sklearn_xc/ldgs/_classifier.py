@@ -1,39 +1,45 @@
 """LDGS: large output layers learned by searching chunks of their columns."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 
 from ..base._classifier import BaseXCClassifier
 from ..base._used_columns import KeepsUsedColumns, moved
 from ..base._validation import require_same_data, validate_with_texts
 from ..softmax._probabilities import SoftmaxProbabilities, topk_probabilities
 from ..topk._feature_major import feature_major
+from ..topk._restriction import Restriction
 from ..training._convergence import still_rose, warn_not_converged
 from ..utils._available import available_if
 from ..utils._callbacks import Progress, with_callbacks
 from ..utils._column_map import ColumnMap
 from ..utils._matrix import narrow_indices
 from ..utils._records import savable
+from ..utils._rows import Rows
+from ..utils._typing import LabelsLike, MatrixLike, RandomState
 from ._auto import HIDDEN_DIM, passes
 from ._data import held_out_of, positives_of, require_graded_loss
 from ._fitted import check_loaded
 from ._index_search import SearchesLabels
+from ._layers import Start, require_weights
 from ._parameters import CONSTRAINTS, PUBLISHED, SEARCH_PARAMS
 from ._partial_fit import LDGSInParts
 from ._prediction import embedded, has_probabilities
 from ._scores import EmbeddedScores
 from ._state import LDGSState
 from ._train import (
+    LDGSOutcome,
     LDGSProblem,
-    Start,
     drawn_table,
     first_state,
     fit_ldgs,
-    require_weights,
     without_far_rows,
 )
 
@@ -283,15 +289,20 @@ class LDGSClassifier(
     _weighs_samples_by_class = True
 
     def __init__(
-        self, loss="cross_entropy", *, similarity="linear", gradient="auto", n_chunks=4,
-        n_message_passes=0, query_size="auto", query_threshold=None, index="spherical",
-        search_params=None, tau=1e-3, unretrieved="sampled", mu=1.0, hidden_dim="auto",
-        fit_intercept=True, warmup=0.1, batch_size=32, solver="auto", learning_rate="auto",
-        decay="linear", max_iter="auto", alpha="auto", early_stopping=False,
-        validation_fraction=0.1, n_iter_no_change=5, class_weight=None, n_jobs=None,
-        random_state=None, verbose=0, warm_start=False, label_names=None, graded=False,
-        label_feature_weight=3.0,
-    ):  # fmt: skip
+        self, loss: str = "cross_entropy", *, similarity: str = "linear", gradient: str = "auto",
+        n_chunks: int = 4, n_message_passes: int = 0, query_size: int | float | str = "auto",
+        query_threshold: float | None = None, index: str = "spherical",
+        search_params: dict | None = None, tau: float = 1e-3, unretrieved: str = "sampled",
+        mu: float = 1.0, hidden_dim: int | str | None = "auto", fit_intercept: bool = True,
+        warmup: float | str = 0.1, batch_size: int = 32, solver: str = "auto",
+        learning_rate: float | str = "auto", decay: float | str = "linear",
+        max_iter: int | str = "auto", alpha: float | str = "auto", early_stopping: bool = False,
+        validation_fraction: float = 0.1, n_iter_no_change: int = 5,
+        class_weight: dict | str | None = None, n_jobs: int | None = None,
+        random_state: RandomState = None, verbose: int = 0, warm_start: bool = False,
+        label_names: ArrayLike | None = None, graded: bool = False,
+        label_feature_weight: float = 3.0,
+    ) -> None:  # fmt: skip
         self.loss = loss
         self.similarity = similarity
         self.gradient = gradient
@@ -325,7 +336,7 @@ class LDGSClassifier(
         self.graded = graded
         self.label_feature_weight = label_feature_weight
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float32"]
         return tags
@@ -333,7 +344,14 @@ class LDGSClassifier(
     # ------------------------------------------------------------------------------------- fit
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None, label_features=None, classes=None):
+    def fit(
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        sample_weight: ArrayLike | None = None,
+        label_features: MatrixLike | Sequence[MatrixLike] | None = None,
+        classes: ArrayLike | None = None,
+    ) -> Self:
         """Fit both layers.
 
         Parameters
@@ -382,7 +400,7 @@ class LDGSClassifier(
                 self._check_state()
                 before = self.classes_, self.n_features_in_, self._start_weights()
             require_graded_loss(self)
-            rows, Y, sample_weight, texts = validate_with_texts(
+            rows, Y, weight, texts = validate_with_texts(
                 self, X, y, sample_weight, label_features, classes
             )
             start = None
@@ -390,7 +408,7 @@ class LDGSClassifier(
                 require_same_data(self, *before[:2])
                 start = before[2]
             if texts.n:
-                sample_weight = texts.weights_below(sample_weight, rows.shape[0])
+                weight = texts.weights_below(weight, rows.shape[0])
                 Y = texts.labels_below(Y, self._encoding.kind == "binary")
                 rows = texts.below(rows)
             single = self._encoding.kind != "multilabel"
@@ -399,11 +417,11 @@ class LDGSClassifier(
             rows = rows if columns is None else rows.as_sparse().narrowed(columns)
             start = self._moved_start(start, before)
             plan, state = first_state(self, given, len(self.classes_), single, rows.shape[1])
-            rows = without_far_rows(state, rows, sample_weight)
+            rows = without_far_rows(state, rows, weight)
             rng = check_random_state(self.random_state)
             positives = positives_of(Y, self._encoding)
-            held_out = held_out_of(self, positives, sample_weight, rng, texts.n)
-            problem = LDGSProblem.of(self, rows, positives, sample_weight, held_out, texts.n)
+            held_out = held_out_of(self, positives, weight, rng, texts.n)
+            problem = LDGSProblem.of(self, rows, positives, weight, held_out, texts.n)
             n_passes = passes(
                 self, plan.form, len(problem.visited()), len(self.classes_) * rows.shape[1]
             )
@@ -428,7 +446,7 @@ class LDGSClassifier(
             )
         return self
 
-    def _keep(self, outcome, lasting=True, told=False):
+    def _keep(self, outcome: LDGSOutcome, lasting: bool = True, told: bool = False) -> None:
         """Predict with what training has come to.
 
         Parameters
@@ -461,7 +479,13 @@ class LDGSClassifier(
             self.validation_scores_ = np.array(outcome.scores)
         self._set_model(*outcome.model)
 
-    def _set_model(self, coef, intercept, table, threshold):
+    def _set_model(
+        self,
+        coef: np.ndarray,
+        intercept: np.ndarray,
+        table: np.ndarray | None,
+        threshold: np.float32,
+    ) -> None:
         """Predict with these label embeddings, intercepts and table of features from now on."""
         # Training goes on without the threshold: a constant in all rows would hide their
         # directions from an index.
@@ -483,12 +507,12 @@ class LDGSClassifier(
         set_weights = self._set_kept_model if table is None else self._set_linear_model
         set_weights(coef, intercept.astype(np.float32))
 
-    def _is_to_turn(self, coef, table):
+    def _is_to_turn(self, coef: np.ndarray, table: np.ndarray | None) -> bool:
         """Return whether weights are to lie feature by feature, and do not."""
         kept = table is None and self._columns is not None  # which lie so in their index
         return self.similarity == "linear" and not kept and coef.strides[0] != coef.itemsize
 
-    def _start_weights(self):
+    def _start_weights(self) -> Start:
         """Return weights and sums of squared gradients to go on from."""
         if self._squared != (self.similarity == "sqeuclidean"):
             raise ValueError(
@@ -503,14 +527,14 @@ class LDGSClassifier(
         return Start(W, b, self._kept_table(), squares)
 
     @property
-    def _n_features_out(self):
+    def _n_features_out(self) -> int:
         table = self._kept_table()
         return self.n_features_in_ if table is None else table.shape[1]
 
     # ----------------------------------------------------------------- of few columns of very many
 
     @property
-    def input_embeddings_(self):
+    def input_embeddings_(self) -> np.ndarray | sparse.csr_array | None:
         """The linear layer; None without one."""
         if "input_embeddings_" not in vars(self):
             raise AttributeError("input_embeddings_")
@@ -524,34 +548,34 @@ class LDGSClassifier(
         return narrow_indices(sparse.csr_array(parts, (self.n_features_in_, dim)))
 
     @input_embeddings_.setter
-    def input_embeddings_(self, table):
+    def input_embeddings_(self, table: np.ndarray | None) -> None:
         if self._columns is not None and table is not None and len(table) != self._n_kept:
             table = np.ascontiguousarray(table[self._columns])
         vars(self)["input_embeddings_"] = table
 
-    def _kept_table(self):
+    def _kept_table(self) -> np.ndarray | None:
         """Return the layer of the columns that are kept, ndarray (n_kept, dim); None without."""
         return vars(self)["input_embeddings_"]
 
-    def _columns_by_hand(self):
+    def _columns_by_hand(self) -> np.ndarray:
         if self._kept_table() is None:
             return super()._columns_by_hand()
         return self._columns[:0]
 
-    def _may_keep_few(self):
+    def _may_keep_few(self) -> bool:
         # distances to rows themselves, which other columns lengthen, are of all columns
         return self.similarity == "linear" or self.hidden_dim is not None
 
-    def _move_columns(self, before):
+    def _move_columns(self, before: np.ndarray) -> None:
         self._state, table = self._state.in_columns(before, self._columns), self._kept_table()
         if table is None:
             return
         seed = check_random_state(self.random_state).randint(2**31)
         drawn = drawn_table(seed, self._n_kept, table.shape[1], self._state.units)
-        drawn[np.searchsorted(self._columns, before)] = table
+        drawn[np.searchsorted(self._columns, before)] = table  # type: ignore[arg-type]
         self.input_embeddings_ = drawn
 
-    def _moved_start(self, start, before):
+    def _moved_start(self, start: Start | None, before: np.ndarray | None) -> Start | None:
         """Return weights to start from, of the columns `before`, by those that are kept now."""
         if start is None or before is None:
             return start
@@ -564,7 +588,7 @@ class LDGSClassifier(
 
     # ------------------------------------------------------------------------------- prediction
 
-    def transform(self, X):
+    def transform(self, X: MatrixLike) -> np.ndarray:
         """Return embeddings of samples: their product with `input_embeddings_`.
 
         Parameters
@@ -581,7 +605,9 @@ class LDGSClassifier(
         E = embedded(rows, table, self._threads(), None if table is None else self._column_map)
         return E.copy() if np.may_share_memory(E, rows.data) else E
 
-    def _topk_probabilities(self, rows, k, only=None):
+    def _topk_probabilities(
+        self, rows: Rows, k: int, only: Restriction | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         try:
             has_probabilities(self)
         except AttributeError as error:
@@ -595,11 +621,11 @@ class LDGSClassifier(
     _made_anew = (*BaseXCClassifier._made_anew, "_search")
     _not_saved = (*BaseXCClassifier._not_saved, "_search")
 
-    def _prepare_index(self):
+    def _prepare_index(self) -> None:
         super()._prepare_index()
         vars(self).pop("_search", None)
 
-    def _scores_of(self, state=None):
+    def _scores_of(self, state: dict[str, Any] | None = None) -> EmbeddedScores:
         state = vars(self) if state is None else state
         binary = state["_encoding"].kind == "binary"
         table, squared = state["input_embeddings_"], state["_squared"]
@@ -608,14 +634,14 @@ class LDGSClassifier(
             columns = state.get("_column_map") or ColumnMap(columns, state["n_features_in_"])
         return EmbeddedScores(state["n_features_in_"], binary, table, squared, columns)
 
-    def _require_size(self, n_classes, n_features):
+    def _require_size(self, n_classes: int, n_features: int) -> None:
         super()._require_size(n_classes, n_features)
         width = self.hidden_dim
-        if width == "auto":  # whichever takes less
+        if isinstance(width, str):  # "auto": whichever takes less
             smaller = HIDDEN_DIM * (n_classes + n_features) < n_classes * n_features
             width = HIDDEN_DIM if smaller else None
         require_weights(width, n_classes, n_features, width or n_features)
 
-    def _check_loaded(self, mapped):
+    def _check_loaded(self, mapped: bool) -> None:
         super()._check_loaded(mapped)
         check_loaded(self)

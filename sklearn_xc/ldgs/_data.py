@@ -1,15 +1,23 @@
 """Training data of LDGS: the positives of samples, and the rows held out."""
 
-import numpy as np
+from typing import TypeAlias
 
-from ..base._labels import codes_of
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+from ..base._labels import LabelEncoding, codes_of
 from ..base._multiclass import held_out_samples
 from ..mips._row_store import ranges
 from ..training._minibatches import sorted_by_class
+from ..utils._typing import Matrix
 from ._candidate_gradients import Positives
 
+# X, positives and weights of samples.
+LabelledSamples: TypeAlias = tuple[Matrix, Positives, np.ndarray | None]
 
-def positives_of(Y, encoding):
+
+def positives_of(Y: sparse.csr_array, encoding: LabelEncoding) -> Positives:
     """Return the positives of samples whose labels are encoded.
 
     Parameters
@@ -29,7 +37,7 @@ def positives_of(Y, encoding):
     return positives._replace(weight=Y.data) if Y.dtype == np.float32 else positives
 
 
-def require_graded_loss(estimator):
+def require_graded_loss(estimator: BaseEstimator) -> None:
     """Refuse grades where the loss is no sum over labels, whose terms could be weighed."""
     if estimator.graded and estimator.loss == "margin":
         raise ValueError(
@@ -38,7 +46,13 @@ def require_graded_loss(estimator):
         )
 
 
-def held_out_of(model, positives, sample_weight, rng, n_texts=0):
+def held_out_of(
+    model: BaseEstimator,
+    positives: Positives,
+    sample_weight: np.ndarray | None,
+    rng: np.random.RandomState,
+    n_texts: int = 0,
+) -> np.ndarray:
     """Return samples kept from training, at random: ndarray of bool (n_samples,).
 
     None without `early_stopping`. With one class a sample, a class keeps at least one of its
@@ -57,7 +71,7 @@ def held_out_of(model, positives, sample_weight, rng, n_texts=0):
     return held_out
 
 
-def in_runs(positives):
+def in_runs(positives: Positives) -> bool:
     """Return whether samples of a part come in runs of one label, which no step should be made
     of.
     """
@@ -65,7 +79,7 @@ def in_runs(positives):
     return sorted_by_class(positives.ids[positives.indptr[:-1][ones]])
 
 
-def of_weight(X, positives, sample_weight):
+def of_weight(X: Matrix, positives: Positives, sample_weight: np.ndarray | None) -> LabelledSamples:
     """Return the samples of weight above zero: X, positives and weights."""
     samples = X, positives, sample_weight
     if sample_weight is None or (sample_weight > 0).all():
@@ -73,7 +87,7 @@ def of_weight(X, positives, sample_weight):
     return chosen(samples, np.flatnonzero(sample_weight))
 
 
-def chosen(samples, some):
+def chosen(samples: LabelledSamples, some: np.ndarray) -> LabelledSamples:
     """Take some of the samples, in that order."""
     X, positives, weight = samples
     count = np.diff(positives.indptr)[some]

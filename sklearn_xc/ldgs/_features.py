@@ -10,10 +10,11 @@ import numpy as np
 from .._kernels.ldgs import _full_gradient, _row_updates
 from .._kernels.ldgs._losses import KINDS
 from ..utils._memory_limit import require_memory
-from ._candidate_gradients import scratch_places
-from ._layers import NO_NORMS
+from ._candidate_gradients import Positives, scratch_places
+from ._candidates import WORTH_THREADS
+from ._layers import NO_NORMS, Strength
 from ._ridge import Ridge
-from ._steps import WORTH_THREADS, LDGSSteps
+from ._steps import LDGSSteps
 
 
 class FeatureWeights:
@@ -31,7 +32,13 @@ class FeatureWeights:
 
     U = None
 
-    def __init__(self, W, intercept, adaptive, squares=None):
+    def __init__(
+        self,
+        W: np.ndarray,
+        intercept: np.ndarray,
+        adaptive: bool,
+        squares: tuple[np.ndarray, np.ndarray] | None = None,
+    ) -> None:
         self.W, self.intercept = W, intercept
         if squares is None or not adaptive:
             squares = (
@@ -45,18 +52,15 @@ class FeatureSteps(LDGSSteps):
     """Passes with exact gradients over sparse rows that change `FeatureWeights` in place."""
 
     @property
-    def n_classes(self):
+    def n_classes(self) -> int:
         return self.weights.W.shape[1]
 
-    def _set_ridges(self, of_W, of_U):
+    def _set_ridges(self, of_W: Strength, of_U: Strength) -> None:
         w = self.weights
         strength = np.full(w.W.shape[1], of_W, dtype=np.float32)
         self.ridge_W, self.ridge_U = Ridge(w.W, w.squares_U, strength, NO_NORMS), None
 
-    def _worth_rounding(self):
-        return False
-
-    def _allocate(self):
+    def _allocate(self) -> None:
         D, K = self.weights.W.shape
         n = min(self.settings.batch_size, len(self.visited))
         self.dense = self.settings.loss == "cross_entropy"
@@ -74,10 +78,10 @@ class FeatureSteps(LDGSSteps):
             self.row_buffers = np.empty((t, K), np.float32), np.empty((t, 5 * K + 4))
             self.places = scratch_places(t, K)
 
-    def threads(self, n_rows):
+    def threads(self, n_rows: int) -> int:
         return self.n_threads if n_rows * self.weights.W.shape[1] > WORTH_THREADS else 1
 
-    def step(self, batch, rate, rng):
+    def step(self, batch: np.ndarray, rate: float, rng: np.random.Generator | None) -> float:
         """Return a step on a mini-batch; returns the weighted sum of its losses before the step."""
         lists, positives, w = self.lists_of(batch), self.positives_of(batch), self.weights
         Z = self.Z[: len(batch)]
@@ -101,7 +105,7 @@ class FeatureSteps(LDGSSteps):
         self.n_scored += Z.size
         return float(losses @ self.factor[batch])
 
-    def _few_gradients(self, Z, positives, losses):
+    def _few_gradients(self, Z: np.ndarray, positives: Positives, losses: np.ndarray) -> None:
         """Put gradients of margin and triplets, which most classes have not, in place of scores."""
         s, n = self.settings, len(Z)
         ids, gradient = (buffer[:n] for buffer in self.buffers)
@@ -122,7 +126,7 @@ class FeatureSteps(LDGSSteps):
         for z, own, values, count in zip(Z, ids, gradient, counts, strict=True):
             z[own[:count]] = values[:count]
 
-    def _step_intercept(self, gradient, rate):
+    def _step_intercept(self, gradient: np.ndarray, rate: float) -> None:
         w = self.weights
         if len(w.squares_W):
             w.squares_W += gradient * gradient
@@ -130,10 +134,10 @@ class FeatureSteps(LDGSSteps):
             rate = rate / np.sqrt(total) if total > 0 else 0.0
         w.intercept -= np.float32(rate) * gradient
 
-    def model(self):
+    def model(self) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         return self.ridge_W.taken_off(self.n_threads).T, self.weights.intercept.copy(), None
 
-    def scores(self, samples):
+    def scores(self, samples: np.ndarray) -> np.ndarray:
         Z = np.empty((len(samples), self.weights.W.shape[1]), dtype=np.float32)
         _row_updates.combine(*self.lists_of(samples), self.weights.W, Z, self.n_threads)
         return Z + self.weights.intercept

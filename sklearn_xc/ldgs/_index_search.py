@@ -1,11 +1,14 @@
 """The k best classes by an index of label embeddings: `predict_topk` of LDGSClassifier."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from ..mips import ExactIndex, HNSWIndex, SphericalIndex
 from ..topk._inverted_index import topk_matrix
 from ..utils._locks import ForkSafeLock
+from ..utils._rows import Rows
+from ..utils._typing import LabelsLike, Matrix, MatrixLike
 from ..utils._validation import check_k
 from ._prediction import dense
 
@@ -15,16 +18,16 @@ class SearchesLabels:
 
     def predict_topk(
         self,
-        X,
-        k=None,
-        scores="decision",
-        sparse_output=False,
-        search="exact",
+        X: MatrixLike,
+        k: int | None = None,
+        scores: str = "decision",
+        sparse_output: bool = False,
+        search: str = "exact",
         *,
-        labels=None,
-        exclude=None,
-        label_weight=None,
-    ):
+        labels: LabelsLike | None = None,
+        exclude: LabelsLike | None = None,
+        label_weight: ArrayLike | None = None,
+    ) -> tuple[np.ndarray, np.ndarray] | sparse.csr_array:
         """Return the k best classes of each sample, best first; never builds all scores.
 
         Parameters
@@ -97,12 +100,14 @@ class Search:
     n_jobs : int or None
     """
 
-    def __init__(self, kind, n_jobs):
+    def __init__(self, kind: str, n_jobs: int | None) -> None:
         self._make = {"spherical": SphericalIndex, "hnsw": HNSWIndex, "exact": ExactIndex}[kind]
         self._n_jobs = n_jobs
         self._lock, self._built = ForkSafeLock(), (None, None, None)  # of what, and the index
 
-    def topk(self, rows, k: int, coef, intercept, squared):
+    def topk(
+        self, rows: Rows, k: int, coef: np.ndarray, intercept: np.ndarray, squared: bool
+    ) -> tuple[np.ndarray, np.ndarray, float]:
         """Return the k best classes of each row, their scores, and the recall@10 that was measured.
 
         Parameters
@@ -130,7 +135,9 @@ class Search:
             scores = scores - np.einsum("ij,ij->i", X, X)[:, None]
         return ids, scores, index.recall_
 
-    def _build(self, coef, intercept, squared, queries):
+    def _build(
+        self, coef: np.ndarray, intercept: np.ndarray, squared: bool, queries: Matrix
+    ) -> SphericalIndex | HNSWIndex | ExactIndex:
         coef, last = dense(coef), np.array(intercept, dtype=np.float32)
         if squared:
             last -= np.einsum("ij,ij->i", coef, coef)

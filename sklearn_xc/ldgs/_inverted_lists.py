@@ -5,6 +5,8 @@ row by row. Here all chunks of a mini-batch are searched in one call, and what i
 again by the caller: so the rows in the lists may be those of a while ago, and rounded to bytes.
 """
 
+from typing import Self
+
 import numpy as np
 from scipy import sparse
 
@@ -34,16 +36,18 @@ class ChunkLists:
     seed, n_threads : int
     """
 
-    def __init__(self, bounds, n_clusters, n_probes, seed, n_threads):
-        self._bounds, self._n_clusters, self._n_probes = bounds, n_clusters, n_probes
+    def __init__(
+        self, bounds: np.ndarray, n_clusters: int | None, n_probes: int, seed: int, n_threads: int
+    ) -> None:
+        self._bounds, self._most_clusters, self._n_probes = bounds, n_clusters, n_probes
         self._seed, self._n_threads = seed, n_threads
         self._directions = [None] * (len(bounds) - 1)
         self._n_words = -(-np.diff(bounds) // BYTES)  # of a row
 
-    def build(self, W):
+    def build(self, W: np.ndarray) -> Self:
         """Index the rows of W, float32 (n_rows, n_columns); again from the centroids before."""
         n_rows, bounds = len(W), self._bounds
-        n_clusters = self._n_clusters or max(1, round(n_rows**0.5))
+        n_clusters = self._most_clusters or max(1, round(n_rows**0.5))
         self._n_clusters = n_clusters = min(n_clusters, n_rows)
         self._n_probes = min(self._n_probes, n_clusters)
         self._require_memory(n_rows)
@@ -81,7 +85,7 @@ class ChunkLists:
         self.work_of_query = (LANES * longest + n_clusters) * int(bounds[-1])
         return self
 
-    def _require_memory(self, n_rows):
+    def _require_memory(self, n_rows: int) -> None:
         n_chunks, n_columns = len(self._bounds) - 1, int(self._bounds[-1])
         places = n_rows + LANES // 2 * self._n_clusters  # the last blocks are half full
         require_memory(
@@ -90,7 +94,7 @@ class ChunkLists:
             "use a smaller hidden_dim, or index='hnsw'",
         )
 
-    def _clusters(self, W, j):
+    def _clusters(self, W: np.ndarray, j: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the cluster of each row, and the centroids in blocks.
 
         A centroid is a direction times the root mean square of the norms of its rows, as in
@@ -115,7 +119,7 @@ class ChunkLists:
         self._directions[j] = directions
         return assigned, as_blocks(directions * scale[:, None])
 
-    def candidates(self, H, n: int, n_first=None):
+    def candidates(self, H: np.ndarray, n: int, n_first: int | None = None) -> np.ndarray:
         """Return rows that score best in each chunk, int32 (n_queries, n_chunks, n); -1: padding.
 
         Parameters
@@ -141,7 +145,7 @@ class ChunkLists:
         return retrieved
 
 
-def as_blocks(rows):
+def as_blocks(rows: np.ndarray) -> np.ndarray:
     """Return rows (n, d) in blocks (n_blocks, d, LANES), filled up with zeros."""
     n_blocks = -(-len(rows) // LANES)
     blocks = np.zeros((n_blocks * LANES, rows.shape[1]), dtype=np.float32)
@@ -149,14 +153,14 @@ def as_blocks(rows):
     return np.ascontiguousarray(blocks.reshape(n_blocks, LANES, -1).transpose(0, 2, 1))
 
 
-def assign(rows, directions, n_threads, start=0):
+def assign(rows: np.ndarray, directions: np.ndarray, n_threads: int, start: int = 0) -> np.ndarray:
     """Return the direction of largest inner product with columns of each row, int32 (n_rows,)."""
     assigned = np.empty(len(rows), dtype=np.int32)
     kernel.assign(rows, start, as_blocks(directions), len(directions), assigned, n_threads)
     return assigned
 
 
-def grouped(assigned, n_clusters):
+def grouped(assigned: np.ndarray, n_clusters: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the first block of each cluster, and the rows in blocks (n_blocks, LANES), ascending.
 
     A cluster begins with a block of its own; -1 fills up the last.

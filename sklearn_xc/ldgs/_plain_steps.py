@@ -6,8 +6,10 @@ long as one that reads and writes weights once.
 """
 
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from ..softmax._coordinates import weights_inside, weights_outside
 from ..softmax._full_softmax import BEYOND, INTERCEPT, RIDGE, ExactSteps, calmed_weights, cuts_at
@@ -15,6 +17,8 @@ from ..topk._feature_major import feature_major, n_places, padded_intercept, unt
 from ..training._schedules import share_of_rate
 from ..utils._random import stream
 from ..utils._rows import FULL
+from ._auto import Plan
+from ._layers import Start
 from ._ridge import automatic_ridge
 
 
@@ -22,7 +26,10 @@ class Unchanged:
     """In the place of a `Change`: weights are for X as it is."""
 
     @staticmethod
-    def outside(W, b, U):
+    def outside(
+        W: np.ndarray, b: np.ndarray, U: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Return weights as they are."""
         return W, b, U
 
 
@@ -41,7 +48,16 @@ class LDGSPlainSteps:
 
     searching = False
 
-    def __init__(self, problem, start, params, plan, n_passes, seed, n_threads):
+    def __init__(
+        self,
+        problem: Any,
+        start: Start | None,
+        params: BaseEstimator,
+        plan: Plan,
+        n_passes: int,
+        seed: int,
+        n_threads: int,
+    ) -> None:
         rows = problem.rows
         if not rows.dense and len(rows.data) >= FULL * np.prod(rows.shape):
             rows = rows.as_dense()
@@ -82,7 +98,7 @@ class LDGSPlainSteps:
             n_threads=n_threads,
         )
 
-    def _start(self, start):
+    def _start(self, start: Start | None) -> tuple[np.ndarray, np.ndarray]:
         if start is None:
             W = untouched_zeros((self.rows.shape[1], n_places(self.n_classes)))
             return W, padded_intercept(np.zeros(self.n_classes), BEYOND)
@@ -90,11 +106,11 @@ class LDGSPlainSteps:
         return feature_major(inside[0]), padded_intercept(inside[1], BEYOND)
 
     @property
-    def n_scored(self):
+    def n_scored(self) -> int:
         return self.n_visited * self.n_classes
 
     @property
-    def weights(self):
+    def weights(self) -> SimpleNamespace:
         """Squares in the place of those that Adagrad sums up, about as large.
 
         A part that follows takes steps of Adagrad, in the form of the plan: without squares its
@@ -110,7 +126,7 @@ class LDGSPlainSteps:
         of_features = np.square(self.rows.weighted_norms(weight))
         return SimpleNamespace(squares_W=of_classes, squares_U=of_features)
 
-    def epoch(self, number, start=None, span=1.0):
+    def epoch(self, number: int, start: float | None = None, span: float = 1.0) -> float:
         """Visit all samples once; returns their mean loss, each before the step on it."""
         order = stream(self._seed, "pass", number).permutation(self.visited).astype(np.int32)
         n_batches = len(cuts_at(len(order), self._batch_size)) - 1
@@ -129,14 +145,14 @@ class LDGSPlainSteps:
         total = len(order) if weight is None else weight[self.visited].sum(dtype=np.float64)
         return loss / total
 
-    def finish(self):
+    def finish(self) -> None:
         """Make what `model` returns the weights themselves, not copies."""
         self._done = True
 
-    def forget_untouched(self):
+    def forget_untouched(self) -> None:
         """Leave weights that no step touches, which stay at zero."""
 
-    def model(self):
+    def model(self) -> tuple[np.ndarray, np.ndarray, None]:
         """Return the label embeddings and intercepts so far, for X as it is; there is no table of
         features.
         """
@@ -145,11 +161,11 @@ class LDGSPlainSteps:
             W, b = W.copy(), b.copy()
         return *weights_outside(self._coordinates, W, b), None
 
-    def scores(self, samples):
+    def scores(self, samples: np.ndarray) -> np.ndarray:
         """Return scores (n, n_classes) of samples."""
         W, b = self._inside()
         return self.rows.take(samples).matrix() @ W.T + b
 
-    def _inside(self):
+    def _inside(self) -> tuple[np.ndarray, np.ndarray]:
         self._steps.finish()
         return self._steps.W[:, : self.n_classes].T, self._steps.b[: self.n_classes]

@@ -1,17 +1,39 @@
 """Embeddings of rows, an index of label embeddings, how well labels are predicted in training."""
 
+from collections.abc import Iterator
+from typing import Protocol
+
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from .._kernels.ldgs import _row_updates
+from ..utils._column_map import ColumnMap
 from ..utils._random import stream
+from ..utils._rows import Rows
+from ._candidate_gradients import Positives
 
 SCORES_AT_ONCE = 2**22
 N_VALIDATION = 2000  # samples that choose the threshold above which labels are predicted
 HIGHEST = 100  # of the scores of a sample that take part
 
 
-def embedded(rows, table, n_threads: int, columns=None):
+class Scoring(Protocol):
+    """Steps that score samples with the weights of the moment."""
+
+    positives: Positives
+
+    @property
+    def n_classes(self) -> int:
+        """Return how many scores a sample has."""
+
+    def scores(self, samples: np.ndarray) -> np.ndarray:
+        """Return scores (n, n_classes) of samples."""
+
+
+def embedded(
+    rows: Rows, table: np.ndarray | None, n_threads: int, columns: ColumnMap | None = None
+) -> np.ndarray:
     """Return embeddings of samples, ndarray of float32 (n_rows, dim).
 
     Parameters
@@ -38,12 +60,12 @@ def embedded(rows, table, n_threads: int, columns=None):
     return E
 
 
-def dense(coef):
+def dense(coef: np.ndarray | sparse.spmatrix | sparse.sparray) -> np.ndarray:
     """Return label embeddings, which `sparsify` may have made sparse, as an ndarray of float32."""
     return np.asarray(coef.toarray() if sparse.issparse(coef) else coef, dtype=np.float32)
 
 
-def score_blocks(steps, samples):
+def score_blocks(steps: Scoring, samples: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield slices of `samples`, and their scores (n, n_classes) while they are trained."""
     size = max(1, SCORES_AT_ONCE // steps.n_classes)
     for start in range(0, len(samples), size):
@@ -51,7 +73,7 @@ def score_blocks(steps, samples):
         yield part, steps.scores(samples[part])
 
 
-def precision_at_1(steps, samples, sample_weight):
+def precision_at_1(steps: Scoring, samples: np.ndarray, sample_weight: np.ndarray | None) -> float:
     """Return the share of the samples, by their weights, whose best class is one of theirs."""
     hits, positives = np.zeros(len(samples), dtype=bool), steps.positives
     for part, scores in score_blocks(steps, samples):
@@ -63,7 +85,9 @@ def precision_at_1(steps, samples, sample_weight):
     return float(np.average(hits, weights=weight))
 
 
-def best_threshold(steps, samples, sample_weight):
+def best_threshold(
+    steps: Scoring, samples: np.ndarray, sample_weight: np.ndarray | None, seed: int
+) -> np.float32:
     """Find the score above which predicted labels have the highest micro-averaged F1.
 
     Parameters
@@ -74,7 +98,7 @@ def best_threshold(steps, samples, sample_weight):
         Those to validate on; of more than `N_VALIDATION` that number is drawn.
     sample_weight : ndarray of float32 (n_samples,), or None
     """
-    positives, seed = steps.positives, steps.seed
+    positives = steps.positives
     if len(samples) > N_VALIDATION:
         rng = stream(seed, "threshold")
         samples = np.sort(rng.choice(samples, N_VALIDATION, replace=False))
@@ -99,7 +123,7 @@ def best_threshold(steps, samples, sample_weight):
     return np.float32((values[last].astype(np.float64) + below) / 2)
 
 
-def has_probabilities(estimator):
+def has_probabilities(estimator: BaseEstimator) -> bool:
     """Return whether there is a `predict_proba`; says why where there is none."""
     if estimator.loss != "cross_entropy":
         raise AttributeError(

@@ -1,8 +1,10 @@
 """The ridge of LDGS: how strong it is, and its steps on one of the tables, in their metric."""
 
 import copy
+from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from .._kernels.ldgs import _row_updates
 from ..softmax._full_softmax import usual_rate
@@ -14,7 +16,9 @@ NO_STRENGTH, NOTHING_SETTLED = np.empty(0, dtype=np.float32), np.empty(0)
 RIDGE_AT_ONCE = 0.01
 
 
-def automatic_ridge(problem, params, usual, n_passes, seed, n_threads):
+def automatic_ridge(
+    problem: Any, params: BaseEstimator, usual: float, n_passes: int, seed: int, n_threads: int
+) -> tuple[float, float]:
     """Return the ridge of alpha="auto" for all samples, in the units of the steps, and what it asks
     of the rate of steps on all classes: a factor.
 
@@ -66,7 +70,9 @@ class Ridge:
         Bounds of chunks whose last columns hold minus the squared length of the others, or none.
     """
 
-    def __init__(self, table, squares, strength, norms):
+    def __init__(
+        self, table: np.ndarray, squares: np.ndarray, strength: np.ndarray, norms: np.ndarray
+    ) -> None:
         self._table, self._squares, self._norms = table, squares, norms
         self._most = float(strength.max(initial=0))
         self._adaptive = len(squares) > 0
@@ -77,25 +83,25 @@ class Ridge:
         self._before = self._now = self._finished = 0.0  # sums of rates
         self._typical = 0.0  # root of the squares of a row, when they last were looked at
 
-    def advance(self, rate):
+    def advance(self, rate: float) -> None:
         """Begin a step at such a rate."""
         self._before, self._now = self._now, self._now + rate
 
-    def of_step(self):
+    def of_step(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, float, float]:
         """Return the ridge in the form of the kernels of a step."""
         return self._norms, self._of_kernel, self._settled, self._before, self._now
 
-    def all_are_settled(self):
+    def all_are_settled(self) -> None:
         """Note that the step has touched all rows."""
         if self._adaptive:
             self._finished = self._now
 
-    def is_due(self):
+    def is_due(self) -> bool:
         """Return whether what rows owe that were not touched is worth a pass over all."""
         owed = (self._now - self._finished) * self._most
         return owed > RIDGE_AT_ONCE * (self._typical if self._adaptive else 1)
 
-    def finish(self, n_threads):
+    def finish(self, n_threads: int) -> bool:
         """Take off all that is owed; returns whether weights changed."""
         owed, self._finished = self._now - self._finished, self._now
         if owed == 0 or self._most == 0:
@@ -121,7 +127,7 @@ class Ridge:
             self._table[:, last] = -squares
         return True
 
-    def taken_off(self, n_threads):
+    def taken_off(self, n_threads: int) -> np.ndarray:
         """Return the table without what it still owes; it stays as it is."""
         if self._now == self._finished or self._most == 0:
             return self._table
@@ -130,7 +136,7 @@ class Ridge:
         twin.finish(n_threads)
         return twin._table
 
-    def forget_untouched(self):
+    def forget_untouched(self) -> None:
         """Zero rows that never had a gradient: for them the ridge is the whole objective."""
         if self._adaptive and self._most > 0:
             self._table[self._squares == 0] = 0

@@ -7,6 +7,7 @@ changes of variables, which are undone in the weights.
 """
 
 from copy import copy
+from typing import Self
 
 import numpy as np
 
@@ -39,16 +40,16 @@ class Units:
         Weighted mean of each column, and the sum of squared deviations from it.
     """
 
-    def __init__(self, by_column=False, centred=False):
+    def __init__(self, by_column: bool = False, centred: bool = False) -> None:
         self.by_column, self.centred = bool(by_column), bool(centred)
         self.weight = self.log_lengths = self.column_weight = 0.0
         self.mean = self.squares = NO_COLUMNS
 
-    def _check_record(self):
+    def _check_record(self) -> None:
         if len(self.mean) != len(self.squares):
             raise ValueError("the units of the columns are of the wrong kind")
 
-    def with_lengths(self, lengths, weight):
+    def with_lengths(self, lengths: np.ndarray, weight: np.ndarray) -> Self:
         """Return the units with the rows of another call; these stay as they are.
 
         Parameters
@@ -62,7 +63,7 @@ class Units:
         units.log_lengths += float(weight[known] @ np.log(lengths[known]))
         return units
 
-    def with_columns(self, total, mean, squares):
+    def with_columns(self, total: float, mean: np.ndarray, squares: np.ndarray) -> Self:
         """Return the units with the columns of some rows.
 
         Parameters
@@ -83,11 +84,13 @@ class Units:
         return units
 
     @property
-    def length(self):
+    def length(self) -> float:
         """Of a typical row."""
         return float(np.exp(self.log_lengths / self.weight)) if self.weight else 1.0
 
-    def shift_and_scale(self, n_rows=None):
+    def shift_and_scale(
+        self, n_rows: float | None = None
+    ) -> tuple[np.ndarray | None, float | np.ndarray]:
         """Return the offset of X, None or float64 (n_features,), and the factor applied after it.
 
         A number, or one for each column; columns that are constant keep the unit of the others.
@@ -125,11 +128,13 @@ class Change:
         As for `Units.shift_and_scale`.
     """
 
-    def __init__(self, units, hidden, n_rows=None):
+    def __init__(self, units: Units | None, hidden: bool, n_rows: float | None = None) -> None:
         self.shift, self.scale = (None, 1.0) if units is None else units.shift_and_scale(n_rows)
         self._hidden = hidden
 
-    def inside(self, W, b, U):
+    def inside(
+        self, W: np.ndarray, b: np.ndarray, U: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Return weights for X in these units, from weights for X as it is."""
         if self._hidden:
             return W, b, U / np.float32(self.scale)
@@ -137,7 +142,9 @@ class Change:
             b = b + W @ self.shift
         return self._by_scale(np.divide, W), b.astype(np.float32), U
 
-    def outside(self, W, b, U):
+    def outside(
+        self, W: np.ndarray, b: np.ndarray, U: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Return the inverse of :meth:`inside`."""
         if self._hidden:
             return W, b, U * np.float32(self.scale)
@@ -145,14 +152,14 @@ class Change:
             b = b - (W * self.scale) @ self.shift
         return self._by_scale(np.multiply, W), b.astype(np.float32), U
 
-    def _by_scale(self, operation, W):
+    def _by_scale(self, operation: np.ufunc, W: np.ndarray) -> np.ndarray:
         """Return W times or over the scale in float32, computed in float64 without such a copy."""
         if np.ndim(self.scale) == 0:
             return operation(W, self.scale).astype(np.float32, copy=False)
         out = np.empty_like(W, dtype=np.float32)
         return operation(W, self.scale, out=out, dtype=np.float64, casting="same_kind")
 
-    def strengths(self, alpha):
+    def strengths(self, alpha: float) -> tuple[float | np.ndarray, float | np.ndarray]:
         """Return the ridge on the weights inside that is alpha on those outside: of W, of U."""
         on_X = alpha * np.square(self.scale)
         return (alpha, on_X) if self._hidden else (on_X, 0.0)
