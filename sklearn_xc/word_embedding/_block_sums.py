@@ -15,7 +15,8 @@ noise of fewer draws.
 All of that is done in kernels, for some blocks at once; only the steps of the words are between.
 """
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -25,7 +26,8 @@ from .._kernels.word_embedding import _block_softmax as kernel
 from ..ldgs._candidate_gradients import chunk_bounds, scratch_places
 from ..mips._spherical import assign, train
 from ..utils._random import stream
-from ._context_sums import QUERIES, chances, chunk_indexes
+from ._context_sums import QUERIES, Options, chances, chunk_indexes
+from ._objective import Step, WordPairs
 
 ITERATIONS = 3  # of the clustering that makes blocks: it only has to put similar words together
 # Blocks visited together, whatever the threads: sums over them are the same by any number. The
@@ -50,7 +52,16 @@ class BatchSums:
         which would find nothing that counts.
     """
 
-    def __init__(self, pairs, dim, options, batch_size, seed, n_threads, trained=False):
+    def __init__(
+        self,
+        pairs: WordPairs,
+        dim: int,
+        options: Options,
+        batch_size: int,
+        seed: int,
+        n_threads: int,
+        trained: bool = False,
+    ) -> None:
         self._pairs, self._options, self._seed = pairs, options, seed
         self.batch_size, self.n_threads, self.n_scored = batch_size, n_threads, 0.0
         self._bounds = chunk_bounds(dim, options.n_chunks)
@@ -64,7 +75,7 @@ class BatchSums:
         at_once = BYTES_AT_ONCE // (4 * dim * n_shared)
         self._at_once = min(max(at_once, LEAST_AT_ONCE), MOST_AT_ONCE)
 
-    def begin(self, U, V, number, parts):
+    def begin(self, U: np.ndarray, V: np.ndarray, number: int, parts: list[np.ndarray]) -> None:
         """Put the words of each part into blocks, and search the contexts for all of them.
 
         The vectors of a block's words do not change until it is visited.
@@ -77,7 +88,7 @@ class BatchSums:
         retrieved = iter(self._retrieved(means, U, V, int(rng.integers(2**31))))
         self._parts = [[(rows, mean, next(retrieved)) for rows, mean in blocks] for blocks in parts]
 
-    def _clusters(self, U, n_rows, seed):
+    def _clusters(self, U: np.ndarray, n_rows: int, seed: int) -> np.ndarray:
         """Return numbers of clusters of words by direction, as many as a part of this many has
         blocks.
         """
@@ -88,7 +99,9 @@ class BatchSums:
         directions = train(centred, n_blocks, seed, 1, n_iterations=ITERATIONS)
         return assign(centred, directions, self.n_threads)
 
-    def _blocks(self, rows, cluster, U):
+    def _blocks(
+        self, rows: np.ndarray, cluster: np.ndarray, U: np.ndarray
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return words of the same clusters together, and their mean vectors."""
         rows = rows[np.argsort(cluster, kind="stable")]
         # The most work first, so that no thread is left with it in the end.
@@ -96,7 +109,9 @@ class BatchSums:
         blocks = sorted(blocks, key=self._pairs.count_of, reverse=True)
         return [(block, U[block].mean(axis=0)) for block in blocks]
 
-    def _retrieved(self, means, U, V, seed):
+    def _retrieved(
+        self, means: np.ndarray, U: np.ndarray, V: np.ndarray, seed: int
+    ) -> list[np.ndarray]:
         """Return the contexts that the mean of each block retrieves, and the most frequent."""
         options, n_others = self._options, len(self._others)
         n = min(options.query_size, n_others)
@@ -108,7 +123,15 @@ class BatchSums:
         found = self._indexes.build(V[self._others], queries).candidates(means, n)
         return [self._others[np.unique(ids[ids >= 0])] for ids in found.reshape(len(means), -1)]
 
-    def visit(self, part, rows, step, U, V, of_contexts):
+    def visit(
+        self,
+        part: int,
+        rows: np.ndarray,
+        step: Step,
+        U: np.ndarray,
+        V: np.ndarray,
+        of_contexts: np.ndarray,
+    ) -> None:
         """Have some words step, and add up the gradient of contexts, some blocks at once."""
         rng = stream(self._seed, "blocks", self._number, part)
         blocks = self._parts[part]
@@ -119,7 +142,9 @@ class BatchSums:
                 visit_blocks(laid, step, np.stack(means), V, of_contexts, self.n_threads)
             self.n_scored += laid.n_scored() / len(U)
 
-    def _lay_out(self, words, retrieved, offsets):
+    def _lay_out(
+        self, words: Sequence[np.ndarray], retrieved: Sequence[np.ndarray], offsets: np.ndarray
+    ) -> "Blocks":
         """Return the shared contexts of some blocks, and their words' own: a Blocks.
 
         Parameters
@@ -190,17 +215,19 @@ class Blocks(NamedTuple):
     entry_drawn: np.ndarray
 
     @classmethod
-    def empty(cls, words, capacity, n_pairs):
+    def empty(cls, words: Sequence[np.ndarray], capacity: int, n_pairs: np.ndarray) -> Self:
         """Return an empty record with room for `capacity` shared contexts and pairs of words."""
         rows = np.concatenate(words)
         entry_starts = np.append(0, np.cumsum(n_pairs))
         n_entries = max(1, entry_starts[-1])
+        weight, few_weight = np.empty((2, len(words), capacity), dtype=np.float32)
         return cls(
             rows,
             starts(words),
             np.empty((len(words), 4), dtype=np.int64),
             np.empty((len(words), capacity), dtype=np.int32),
-            *np.empty((2, len(words), capacity), dtype=np.float32),
+            weight,
+            few_weight,
             entry_starts,
             np.empty(len(rows), dtype=np.int64),
             np.empty(n_entries, dtype=np.int32),
@@ -208,20 +235,27 @@ class Blocks(NamedTuple):
             np.empty(n_entries, dtype=np.int32),
         )
 
-    def of_kernel(self):
+    def of_kernel(self) -> _block_layout.Blocks:
         return _block_layout.Blocks(*self[1:])
 
-    def n_scored(self):
+    def n_scored(self) -> int:
         """Return scores of the sums of contexts."""
         return np.diff(self.row_starts) @ self.sizes[:, -1] + self.n_own.sum()
 
 
-def starts(arrays):
+def starts(arrays: Sequence[np.ndarray]) -> np.ndarray:
     """Return where each begins when they are put together, and the end."""
     return np.append(0, np.cumsum([len(array) for array in arrays]))
 
 
-def visit_blocks(blocks: Blocks, step, means, V, of_contexts, n_threads: int):
+def visit_blocks(
+    blocks: Blocks,
+    step: Step,
+    means: np.ndarray,
+    V: np.ndarray,
+    of_contexts: np.ndarray,
+    n_threads: int,
+) -> None:
     """Have the words of some blocks step, and add up the gradient of contexts.
 
     Parameters
@@ -238,7 +272,7 @@ def visit_blocks(blocks: Blocks, step, means, V, of_contexts, n_threads: int):
     laid = blocks.of_kernel()
     values = np.empty(len(blocks.entry_ids), dtype=np.float32)
 
-    def gradient(u):
+    def gradient(u: np.ndarray) -> np.ndarray:
         out = np.empty_like(u)
         kernel.gradients(u, V, laid, values, out, memory, n_busy)
         return out

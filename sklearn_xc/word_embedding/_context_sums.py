@@ -3,7 +3,7 @@
 See `_objective` for the equations. Blocks of words that share their contexts are in `_block_sums`.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from ..ldgs._candidate_gradients import (
     ChunkIndexes,
     ComparedClasses,
     Positives,
+    SetGradients,
     SetLoss,
     chunk_bounds,
     scratch_places,
@@ -22,11 +23,14 @@ from ..ldgs._candidate_gradients import (
 )
 from ..utils._parallel import in_threads
 from ..utils._random import stream
-from ._objective import blocks_of
+from ._objective import OwnPairs, Step, WordPairs, blocks_of
 
 QUERIES = 256  # words that indexes are measured with when they are built
 ASKED = 4096  # words whose contexts are searched for together
 SPARE = 1.5  # clusters are read that hold this many times the words asked for
+
+# Contexts drawn, the logarithms of their importance weights, their vectors.
+Draws: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class ExactSums:
@@ -38,14 +42,22 @@ class ExactSums:
     batch_size, n_threads : int
     """
 
-    def __init__(self, pairs, batch_size, n_threads):
+    def __init__(self, pairs: WordPairs, batch_size: int, n_threads: int) -> None:
         self._pairs, self.batch_size = pairs, batch_size
         self.n_scored, self.n_threads = float(pairs.n_words), n_threads
 
-    def begin(self, U, V, number, parts):
+    def begin(self, U: np.ndarray, V: np.ndarray, number: int, parts: list[np.ndarray]) -> None:
         """Get ready for a pass, of that number and over these parts."""
 
-    def visit(self, part, rows, step, U, V, of_contexts):
+    def visit(
+        self,
+        part: int,
+        rows: np.ndarray,
+        step: Step,
+        U: np.ndarray,
+        V: np.ndarray,
+        of_contexts: np.ndarray,
+    ) -> None:
         """Have some words step, and add up the gradient of contexts, block after block.
 
         Parameters
@@ -70,10 +82,10 @@ class ExactSums:
             of_contexts += sums
 
 
-def _exact_block(rows, pairs, step, V):
+def _exact_block(rows: np.ndarray, pairs: WordPairs, step: Step, V: np.ndarray) -> np.ndarray:
     own = pairs.of(rows)
 
-    def differences(u):
+    def differences(u: np.ndarray) -> np.ndarray:
         z = u @ V.T
         exact_differences(z, own.indptr, own.ids, own.share)
         return z
@@ -112,7 +124,7 @@ class Options(NamedTuple):
     tau: float
 
 
-def chances(context_share):
+def chances(context_share: np.ndarray) -> np.ndarray:
     """Return how likely contexts are to be drawn, up to a factor: as the roots of their
     frequencies.
 
@@ -122,7 +134,7 @@ def chances(context_share):
     return np.sqrt(np.maximum(context_share, 0.1 / len(context_share) ** 2))
 
 
-def draw(rng, ends, n):
+def draw(rng: np.random.Generator, ends: np.ndarray, n: int) -> np.ndarray:
     """Draw n ascending places with repetitions, by chances whose sums are given.
 
     They lie at equal distances along the sum of all (systematic sampling).
@@ -131,7 +143,7 @@ def draw(rng, ends, n):
     return np.minimum(found, len(ends) - 1)
 
 
-def distinct(drawn, chance):
+def distinct(drawn: np.ndarray, chance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct places of those drawn, and the logarithms of their importance weights.
 
     A sum of exp(log_times) f over the places is an unbiased estimate of that of f over all.
@@ -140,7 +152,9 @@ def distinct(drawn, chance):
     return places, np.log(times * chance.sum() / (len(drawn) * chance[places]))
 
 
-def chunk_indexes(options, bounds, n_rows, seed, n_threads):
+def chunk_indexes(
+    options: Options, bounds: np.ndarray, n_rows: int, seed: int, n_threads: int
+) -> ChunkIndexes:
     """Return indexes of chunks of this many rows, not built yet; clusters enough for a query are
     read.
     """
@@ -167,7 +181,15 @@ class NamedSums:
     batch_size, seed, n_threads : int
     """
 
-    def __init__(self, pairs, dim, options, batch_size, seed, n_threads):
+    def __init__(
+        self,
+        pairs: WordPairs,
+        dim: int,
+        options: Options,
+        batch_size: int,
+        seed: int,
+        n_threads: int,
+    ) -> None:
         self._pairs, self._options, self._seed = pairs, options, seed
         self.batch_size, self.n_threads, self.n_scored = batch_size, n_threads, 0.0
         self._bounds = chunk_bounds(dim, options.n_chunks)
@@ -182,7 +204,7 @@ class NamedSums:
         self._others = np.sort(order[n_frequent:]).astype(np.int32)
         self._chances = chances(pairs.context_share)[self._others]
 
-    def begin(self, U, V, number, parts):
+    def begin(self, U: np.ndarray, V: np.ndarray, number: int, parts: list[np.ndarray]) -> None:
         """Index the contexts."""
         self._number, self.n_scored = number, 0.0
         options, n_others = self._options, len(self._others)
@@ -194,7 +216,15 @@ class NamedSums:
         queries = U[np.sort(rng.permutation(len(U))[:QUERIES])]
         self._indexes = indexes.build(V[self._others], queries)
 
-    def visit(self, part, rows, step, U, V, of_contexts):
+    def visit(
+        self,
+        part: int,
+        rows: np.ndarray,
+        step: Step,
+        U: np.ndarray,
+        V: np.ndarray,
+        of_contexts: np.ndarray,
+    ) -> None:
         """Visit all blocks in turn; the kernels share the rows of a block among threads."""
         for some in blocks_of(rows, max(1, ASKED // self.batch_size) * self.batch_size):
             retrieved = self._retrieve(U[some])
@@ -203,12 +233,19 @@ class NamedSums:
                 with self._pace.on(len(some[part])):
                     self._visit(some[part], retrieved[part], step, V, of_contexts)
 
-    def _visit(self, rows, retrieved, step, V, of_contexts):
+    def _visit(
+        self,
+        rows: np.ndarray,
+        retrieved: np.ndarray,
+        step: Step,
+        V: np.ndarray,
+        of_contexts: np.ndarray,
+    ) -> None:
         draws = self._draw(V, rows[0])
         own = self._pairs.of(rows)
         means = self._pairs.of_contexts(V, rows, self.n_threads)
 
-        def gradient(u):
+        def gradient(u: np.ndarray) -> np.ndarray:
             return (
                 self._expected(*self._probabilities(u, V, own, retrieved, draws, means), V) - means
             )
@@ -222,7 +259,7 @@ class NamedSums:
             of_contexts[draws[0]] += drawn.T @ weighted
         self.n_scored += (sets.n_scored.sum() + drawn.size) / self._pairs.n_words
 
-    def _retrieve(self, u):
+    def _retrieve(self, u: np.ndarray) -> np.ndarray:
         """Return the words that the searches name, int32 (n_rows, n_chunks, n)."""
         n_chunks, n = self._options.n_chunks, min(self._options.query_size, len(self._others))
         if not n:
@@ -230,7 +267,7 @@ class NamedSums:
         found = self._indexes.candidates(u, n)
         return np.ascontiguousarray(np.where(found < 0, np.int32(-1), self._others[found]))
 
-    def _draw(self, V, start):
+    def _draw(self, V: np.ndarray, start: int) -> Draws | None:
         """Draw distinct words; return them, logarithms of importance weights, their vectors."""
         if self._options.unretrieved != "sampled":
             return None
@@ -243,7 +280,15 @@ class NamedSums:
         ids = np.append(self._frequent, self._others[places])
         return ids, weight.astype(np.float32), V[ids]
 
-    def _probabilities(self, u, V, own, retrieved, draws, means):
+    def _probabilities(
+        self,
+        u: np.ndarray,
+        V: np.ndarray,
+        own: OwnPairs,
+        retrieved: np.ndarray,
+        draws: Draws | None,
+        means: np.ndarray,
+    ) -> tuple[SetGradients, np.ndarray, np.ndarray, Draws | None]:
         """Return probabilities of the words in the sets, padded, and of the drawn; sum 1."""
         positives = Positives(own.indptr, own.ids, own.share)
         options, bounds = self._options, self._bounds
@@ -287,7 +332,14 @@ class NamedSums:
         p *= (np.exp(of_set - top) / total)[:, None].astype(np.float32)
         return sets, p, z, draws
 
-    def _expected(self, sets, p, drawn, draws, V):
+    def _expected(
+        self,
+        sets: SetGradients,
+        p: np.ndarray,
+        drawn: np.ndarray,
+        draws: Draws | None,
+        V: np.ndarray,
+    ) -> np.ndarray:
         """Return sum_y p(y|x) v_y."""
         out = np.empty((len(p), V.shape[1]), dtype=np.float32)
         begin = np.arange(len(p), dtype=np.int64) * p.shape[1]
@@ -298,7 +350,14 @@ class NamedSums:
             out += drawn @ draws[2]
         return out
 
-    def _add_to_contexts(self, sets, p, weight, u, of_contexts):
+    def _add_to_contexts(
+        self,
+        sets: SetGradients,
+        p: np.ndarray,
+        weight: np.ndarray,
+        u: np.ndarray,
+        of_contexts: np.ndarray,
+    ) -> None:
         """Add sum_x weight_x p(y|x) u_x over the sets to of_contexts[y]."""
         n_entries = int(sets.counts.sum())
         n_touched = min(n_entries, len(of_contexts))

@@ -3,12 +3,13 @@
 from itertools import pairwise
 
 import numpy as np
+from scipy import sparse
 
 from .._kernels.common._pace import Pace
 from .._kernels.word_embedding import _negative_sampling as kernel
 from ..softmax._class_sampling import alias_table
 from ..utils._parallel import single_threaded_blas
-from ._objective import softmax
+from ._objective import WordPairs, softmax
 
 # Blocks that can be visited at the same time: their negatives are words of the same part, so there
 # must be many of them.
@@ -23,7 +24,16 @@ SCALES = 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0
 SAMPLE = 256
 
 
-def negative_sampling(pairs, counts, dim, *, n_epochs, n_negatives, seed, n_threads):
+def negative_sampling(
+    pairs: WordPairs,
+    counts: sparse.csr_array,
+    dim: int,
+    *,
+    n_epochs: int,
+    n_negatives: int,
+    seed: int,
+    n_threads: int,
+) -> tuple[np.ndarray, np.ndarray]:
     """Train embeddings whose scores approximate log-probabilities but for a sum.
 
     The inner products that negative sampling learns approach log(p(y|x) / noise(y)) - log(n). A
@@ -66,7 +76,7 @@ def negative_sampling(pairs, counts, dim, *, n_epochs, n_negatives, seed, n_thre
     return U, V
 
 
-def _best_scale(pairs, U, V, rng):
+def _best_scale(pairs: WordPairs, U: np.ndarray, V: np.ndarray, rng: np.random.Generator) -> float:
     """Return the best of SCALES for the scores without the last coordinate, by some words."""
     present = np.flatnonzero(pairs.word_share)
     chosen = np.sort(rng.permutation(present)[:SAMPLE])
@@ -82,7 +92,16 @@ def _best_scale(pairs, U, V, rng):
     return SCALES[int(np.argmin(losses))]
 
 
-def _train(counts, U, V, noise, n_epochs, n_negatives, rng, n_threads):
+def _train(
+    counts: sparse.csr_array,
+    U: np.ndarray,
+    V: np.ndarray,
+    noise: np.ndarray,
+    n_epochs: int,
+    n_negatives: int,
+    rng: np.random.Generator,
+    n_threads: int,
+) -> None:
     n_words, dim = U.shape
     n_parts = max(1, min(PARTS, n_words // PART_WORDS))
     # dealt out by frequency, so that parts are about equally heavy
@@ -132,7 +151,9 @@ class _Blocks:
     rng : numpy.random.Generator
     """
 
-    def __init__(self, counts, part_of, n_parts, rng):
+    def __init__(
+        self, counts: sparse.csr_array, part_of: np.ndarray, n_parts: int, rng: np.random.Generator
+    ) -> None:
         rows = np.repeat(np.arange(counts.shape[0], dtype=np.int32), np.diff(counts.indptr))
         block = (part_of[rows] * n_parts + part_of[counts.indices]).astype(np.int32)
         order = rng.permutation(len(rows))

@@ -1,10 +1,13 @@
 """Passes of alternating gradient steps on the skip-gram objective (see `_objective`)."""
 
+from collections.abc import Callable, Iterator
+
 import numpy as np
 
 from .._kernels.word_embedding import _adagrad as adagrad_kernel
 from ..utils._parallel import single_threaded_blas
 from ..utils._random import stream
+from ._objective import SoftmaxSums, WordPairs
 
 
 class Adagrad:
@@ -21,10 +24,17 @@ class Adagrad:
         For changes of all rows.
     """
 
-    def __init__(self, shape, n_threads=1):
+    def __init__(self, shape: tuple[int, int], n_threads: int = 1) -> None:
         self._squares, self._n_threads = np.zeros(shape, dtype=np.float32), n_threads
 
-    def step(self, M, gradient, rows, factor, rate):
+    def step(
+        self,
+        M: np.ndarray,
+        gradient: np.ndarray,
+        rows: np.ndarray | None,
+        factor: np.ndarray,
+        rate: float,
+    ) -> None:
         """Change M[rows], or all of M for None, against its gradient, row by row times a factor."""
         n_threads = self._n_threads if rows is None else 1
         adagrad_kernel.step(M, self._squares, gradient, rows, factor, rate, n_threads)
@@ -50,18 +60,26 @@ class SkipGram:
     seed : int, default=0
     """
 
-    def __init__(self, pairs, U, V, sums, n_parts=1, seed=0):
+    def __init__(
+        self,
+        pairs: WordPairs,
+        U: np.ndarray,
+        V: np.ndarray,
+        sums: SoftmaxSums,
+        n_parts: int = 1,
+        seed: int = 0,
+    ) -> None:
         self.pairs, self.U, self.V, self.sums = pairs, U, V, sums
         self._steps = Adagrad(U.shape), Adagrad(V.shape, sums.n_threads)
         self._gradient = np.empty_like(V)
         self.n_passes, self._n_parts, self._seed = 0, n_parts, seed
 
-    def iterate(self, rate):
+    def iterate(self, rate: Callable[[float], float]) -> None:
         """Make one pass; `rate` is a function of passes made, not whole inside a pass."""
         for _ in self.parts(rate):
             pass
 
-    def parts(self, rate):
+    def parts(self, rate: Callable[[float], float]) -> Iterator[float]:
         """Iterate part by part: yield, after each, how many passes have been made."""
         number, n_parts = self.n_passes, self._n_parts
         self.n_passes += 1
@@ -73,10 +91,12 @@ class SkipGram:
                 self._visit(part, rows, rate(number + part / n_parts))
                 yield number + (part + 1) / n_parts
 
-    def _visit(self, part, rows, rate):
+    def _visit(self, part: int, rows: np.ndarray, rate: float) -> None:
         """Step the words of a part, then all contexts."""
 
-        def step(rows, gradient_at):
+        def step(
+            rows: np.ndarray, gradient_at: Callable[[np.ndarray], np.ndarray]
+        ) -> tuple[np.ndarray, np.ndarray]:
             gradient = gradient_at(self.U[rows])
             share = self.pairs.word_share[rows]
             counted = (share > 0).astype(np.float32)

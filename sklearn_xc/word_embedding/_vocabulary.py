@@ -1,12 +1,20 @@
 """The vocabulary of a fit, how often its words occur, and which occur together."""
 
+from collections.abc import Iterable, Iterator
+
 import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from ..utils._random import stream
+from ..utils._typing import MatrixLike
 from . import _cooccurrence as counting
+from ._cooccurrence import Corpus
 
 
-def count_pairs(X, params, seed: int):
+def count_pairs(
+    X: Corpus | MatrixLike, params: BaseEstimator, seed: int
+) -> tuple[list[str], np.ndarray, sparse.csr_array]:
     """Return the vocabulary and the counts of pairs.
 
     Parameters
@@ -24,7 +32,8 @@ def count_pairs(X, params, seed: int):
     given = given_vocabulary(params.vocabulary)
     if counting.is_matrix(X):
         counts = counting.check_counts(X, given)
-        return given, np.asarray(counts.sum(axis=1)).ravel(), counts
+        # `check_counts` has refused None.
+        return given, np.asarray(counts.sum(axis=1)).ravel(), counts  # type: ignore[return-value]
     if given is not None and not params.subsample:
         word_counts = np.zeros(len(given))
         tokens = _counted(counting.encoded(X, _places(given)), word_counts)
@@ -44,18 +53,18 @@ def count_pairs(X, params, seed: int):
     return words, word_counts, counting.cooccurrences(tokens, len(words), params.window)
 
 
-def _places(words):
+def _places(words: list[str]) -> dict[str, int]:
     return {word: i for i, word in enumerate(words)}
 
 
-def _counted(documents, word_counts):
+def _counted(documents: Iterable[np.ndarray], word_counts: np.ndarray) -> Iterator[np.ndarray]:
     """Yield the documents, counting their words."""
     for document in documents:
         np.add.at(word_counts, document, 1)
         yield document
 
 
-def given_vocabulary(vocabulary):
+def given_vocabulary(vocabulary: Iterable[str] | None) -> list[str] | None:
     """Return the parameter `vocabulary` as a list of distinct words, None where it is None."""
     if vocabulary is None:
         return None

@@ -2,24 +2,29 @@
 
 from collections.abc import Iterable
 from numbers import Integral
+from os import PathLike
+from typing import TypeAlias
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ._cooccurrence import encoded
+from ._cooccurrence import Corpus, encoded
 
 BLOCK = 256  # words looked up at once
+Neighbours: TypeAlias = list[tuple[str, float]]  # words, best first, and cosines
 
 
-def unit_rows(matrix):
+def unit_rows(matrix: np.ndarray) -> np.ndarray:
     """Return rows of length 1; rows of zeros stay."""
     norms = np.sqrt(np.einsum("ij,ij->i", matrix, matrix))
     return matrix / np.maximum(norms, np.finfo(np.float32).tiny)[:, None]
 
 
-def nearest(units, queries, without, topn):
+def nearest(
+    units: np.ndarray, queries: np.ndarray, without: list[list[int]], topn: int
+) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the rows of largest inner product with each query, but for some.
 
     Parameters
@@ -49,7 +54,9 @@ def nearest(units, queries, without, topn):
     return found
 
 
-def numbers_of(words, vocabulary, what="words"):
+def numbers_of(
+    words: str | Iterable[str], vocabulary: dict[str, int], what: str = "words"
+) -> list[int]:
     """Return the numbers of words; says which ones are unknown."""
     if not isinstance(words, Iterable) or isinstance(words, bytes):
         raise ValueError(f"{what} must be a word or an iterable of words; got {words!r}")
@@ -63,7 +70,9 @@ def numbers_of(words, vocabulary, what="words"):
     return [vocabulary[word] for word in words]
 
 
-def write_word2vec(path, words, vectors, binary: bool):
+def write_word2vec(
+    path: str | PathLike[str], words: list[str], vectors: np.ndarray, binary: bool
+) -> None:
     """Write vectors in the text or the binary format of word2vec.
 
     Both begin with a line of the number of words and of dimensions. A text line is a word and its
@@ -100,18 +109,18 @@ def write_word2vec(path, words, vectors, binary: bool):
 class WordVectorsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """Queries and files of an estimator with `vocabulary_` and `embeddings_`."""
 
-    def __contains__(self, word):
+    def __contains__(self, word: object) -> bool:
         """Say whether a word has a vector: ``"river" in model``."""
         check_is_fitted(self)
         return isinstance(word, str) and word in self.vocabulary_
 
-    def __getitem__(self, word):
+    def __getitem__(self, word: str) -> np.ndarray:
         """Return the vector of a word, ndarray of float32: ``model["river"]``."""
         if word not in self:
             raise KeyError(f"{word!r} is not in vocabulary_")
         return self.embeddings_[self.vocabulary_[word]]
 
-    def transform(self, X):
+    def transform(self, X: Corpus) -> np.ndarray:
         """Return the mean vector of the known words of each document.
 
         Parameters
@@ -141,7 +150,9 @@ class WordVectorsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         means = sparse.csr_array((weight, ids, np.array(ends)), shape=shape)
         return np.asarray(means @ self.embeddings_, dtype=np.float32)
 
-    def most_similar(self, words, topn=10):
+    def most_similar(
+        self, words: str | Iterable[str], topn: int = 10
+    ) -> Neighbours | list[Neighbours]:
         """Return the words whose vectors have the largest cosines with those of some words.
 
         Parameters
@@ -165,7 +176,9 @@ class WordVectorsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         found = self._named(units, units[numbers], [[number] for number in numbers], topn)
         return found[0] if isinstance(words, str) else found
 
-    def analogy(self, a, b, c, topn=10):
+    def analogy(
+        self, a: str | Iterable[str], b: str | Iterable[str], c: str | Iterable[str], topn: int = 10
+    ) -> Neighbours | list[Neighbours]:
         """Return words that are to c what b is to a: the nearest to b - a + c.
 
         Parameters
@@ -197,7 +210,7 @@ class WordVectorsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         found = self._named(units, asked, [list(row) for row in zip(*parts, strict=True)], topn)
         return found[0] if isinstance(a, str) else found
 
-    def to_keyed_vectors(self, path, binary=False):
+    def to_keyed_vectors(self, path: str | PathLike[str], binary: bool = False) -> None:
         """Write `embeddings_` in a format of word2vec, which gensim and others read.
 
         Parameters
@@ -215,13 +228,15 @@ class WordVectorsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         write_word2vec(path, list(self.vocabulary_), self.embeddings_, binary)
 
     @property
-    def _n_features_out(self):
+    def _n_features_out(self) -> int:
         return self.embeddings_.shape[1]
 
-    def _units(self):
+    def _units(self) -> np.ndarray:
         return unit_rows(self.embeddings_ - self.embeddings_.mean(axis=0))
 
-    def _named(self, units, queries, without, topn):
+    def _named(
+        self, units: np.ndarray, queries: np.ndarray, without: list[list[int]], topn: int
+    ) -> list[Neighbours]:
         if isinstance(topn, bool) or not isinstance(topn, Integral) or topn < 1:
             raise ValueError(f"topn must be an integer of at least 1; got {topn!r}")
         words = list(self.vocabulary_)
