@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from .._kernels.ldgs import _message_passing as kernel
+from .._kernels.ldgs import _candidate_gradients as kernel
 from .._kernels.ldgs._losses import KINDS
 from ..mips import ExactIndex, HNSWIndex
 from ._int8_rows import ByteRows

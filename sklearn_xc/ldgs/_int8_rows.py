@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._kernels.ldgs import _int8_rows as kernel
+from .._kernels.ldgs import _candidate_gradients as kernel
 
 
 class ByteRows:

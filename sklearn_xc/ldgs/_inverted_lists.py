@@ -10,8 +10,7 @@ from typing import Self
 import numpy as np
 from scipy import sparse
 
-from .._kernels.ldgs import _ivf_build as kernel
-from .._kernels.ldgs._ivf_search import InvertedFile, Scratch, search
+from .._kernels.ldgs import _inverted_lists as kernel
 from ..mips._spherical import ITERATIONS, train
 from ..utils._memory_limit import require_memory
 
@@ -131,7 +130,7 @@ class ChunkLists:
         """
         retrieved = np.empty((len(H), len(self._offsets), n), dtype=np.int32)
         n_threads = self._n_threads if len(H) * self.work_of_query > WORTH_THREADS else 1
-        lists = InvertedFile(
+        lists = kernel.InvertedFile(
             self._bounds,
             self._centroids,
             self._starts,
@@ -140,8 +139,8 @@ class ChunkLists:
             self._offsets,
             self._ids,
         )
-        memory = Scratch(*self._scratch)
-        search(H, lists, self._n_probes, n_first or n, retrieved, memory, n_threads)
+        memory = kernel.Scratch(*self._scratch)
+        kernel.search(H, lists, self._n_probes, n_first or n, retrieved, memory, n_threads)
         return retrieved
 
 

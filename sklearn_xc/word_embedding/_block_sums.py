@@ -22,7 +22,7 @@ import numpy as np
 
 from .._kernels.common._pace import Pace
 from .._kernels.word_embedding import _block_layout
-from .._kernels.word_embedding import _block_softmax as kernel
+from .._kernels.word_embedding import _softmax as kernel
 from ..ldgs._candidate_gradients import chunk_bounds, scratch_places
 from ..mips._spherical import assign, train
 from ..utils._random import stream

@@ -9,8 +9,8 @@ import numpy as np
 
 from .._kernels.common._pace import Pace
 from .._kernels.ldgs import _row_updates as rows_kernel
-from .._kernels.word_embedding import _negative_sampling as kernel
-from .._kernels.word_embedding._row_softmax import exact_differences
+from .._kernels.word_embedding import _vector_updates as kernel
+from .._kernels.word_embedding._softmax import exact_differences
 from ..ldgs._candidate_gradients import (
     ChunkIndexes,
     ComparedClasses,

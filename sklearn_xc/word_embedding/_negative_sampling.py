@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from .._kernels.common._pace import Pace
-from .._kernels.word_embedding import _negative_sampling as kernel
+from .._kernels.word_embedding import _vector_updates as kernel
 from ..softmax._class_sampling import alias_table
 from ..utils._parallel import single_threaded_blas
 from ._objective import WordPairs, softmax

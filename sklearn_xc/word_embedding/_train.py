@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from .._kernels.word_embedding import _adagrad as adagrad_kernel
+from .._kernels.word_embedding import _vector_updates as kernel
 from ..utils._parallel import single_threaded_blas
 from ..utils._random import stream
 from ._objective import SoftmaxSums, WordPairs
@@ -37,7 +37,7 @@ class Adagrad:
     ) -> None:
         """Change M[rows], or all of M for None, against its gradient, row by row times a factor."""
         n_threads = self._n_threads if rows is None else 1
-        adagrad_kernel.step(M, self._squares, gradient, rows, factor, rate, n_threads)
+        kernel.adagrad_step(M, self._squares, gradient, rows, factor, rate, n_threads)
 
 
 class SkipGram:

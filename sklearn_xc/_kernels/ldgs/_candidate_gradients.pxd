@@ -1,8 +1,6 @@
-"""The classes that a sample is scored on, and their scores; see `_candidate_sets.pyx`."""
+"""The classes that a sample is scored on, and their scores; see `_candidate_gradients.pyx`."""
 
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint32_t
-
-from sklearn_xc._kernels.ldgs._losses cimport Loss
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
 
 cdef struct Model:
     const float* W
@@ -75,10 +73,3 @@ cdef inline Scores scores_in(
     s.query = <int16_t*>(s.gradient + capacity)
     s.scratch = memory64
     return s
-
-
-cdef void collect(
-    Model model, Sample* sample, Loss* loss, double enough, Set* found, Scores s,
-    uint32_t* unseen, double* left_out
-) noexcept nogil
-cdef void score_parts(Model model, const float* h, Set* found, Scores s) noexcept nogil

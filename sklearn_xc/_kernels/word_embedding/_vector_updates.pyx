@@ -7,6 +7,7 @@ result therefore does not depend on the number of threads.
 """
 
 from cython.parallel cimport prange
+from libc.math cimport sqrtf
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from sklearn_xc._kernels.common._common cimport (
@@ -18,6 +19,10 @@ from sklearn_xc._kernels.common._math cimport fast_exp
 cdef enum:
     AHEAD = 8  # rows to prefetch
     MAX_WEIGHT = 8  # of one step: a cell that counts more is visited several times
+
+cdef float TINY = 1e-8  # beside the root of the sum of squared gradients
+
+# -------------------------------------------------------------------------- negative sampling
 
 
 cdef struct Block:
@@ -35,7 +40,7 @@ cdef dispatched inner(const float* a, const float* b, int64_t n, float* out) noe
     out[0] = dot(a, b, n)
 
 
-cdef dispatched step(
+cdef dispatched step_pair(
     const float* u, float* v, float* change, float factor, int64_t n
 ) noexcept nogil:
     """change += factor v with the old v; v += factor u."""
@@ -79,7 +84,7 @@ cdef void visit(
         for _t in range(visits):
             v = V + <int64_t>y * dim
             inner(u, v, dim, &score)
-            step(u, v, change, <float>(rate * weight) * miss(score, 1), dim)
+            step_pair(u, v, change, <float>(rate * weight) * miss(score, 1), dim)
             for _n in range(n_negatives):
                 j = <int32_t>random_below(&state, block.n_noise)
                 if random_unit(&state) >= block.threshold[j]:
@@ -89,7 +94,7 @@ cdef void visit(
                     continue
                 v = V + <int64_t>drawn * dim
                 inner(u, v, dim, &score)
-                step(u, v, change, <float>(rate * weight) * miss(score, 0), dim)
+                step_pair(u, v, change, <float>(rate * weight) * miss(score, 0), dim)
             apply_change(u, change, dim)
 
 
@@ -162,6 +167,9 @@ def negative_sampling(
             )
 
 
+# ---------------------------------------------------------------------------- sums and Adagrad
+
+
 def mark_found(
     const int32_t[:, ::1] ids, const int64_t[::1] counts, const int32_t[::1] place,
     float[:, ::1] weights, float absent,
@@ -226,3 +234,37 @@ def add_rows(
             &ids[0], &values[0], &rows[0], n_entries, &table[0, 0] + first, &out[0, 0] + first,
             last - first, dim,
         )
+
+
+cdef dispatched step_row(
+    float* row, float* squares, const float* gradient, float factor, int64_t n, float rate
+) noexcept nogil:
+    cdef int64_t c
+    cdef float g
+    for c in range(n):
+        g = factor * gradient[c]
+        squares[c] += g * g
+        row[c] -= rate * g / (sqrtf(squares[c]) + TINY)
+
+
+def adagrad_step(
+    float[:, ::1] table, float[:, ::1] squares, const float[:, ::1] gradient,
+    const int64_t[::1] rows, const float[::1] factor, float rate, int n_threads,
+):
+    """One step of some rows against multiples of their gradients, or of all.
+
+    Parameters
+    ----------
+    table, squares : IN/OUT (n_rows, n_columns), squares: the sums of squared gradients
+    gradient : IN (n, n_columns)
+    rows : IN (n,), distinct, or None for all in their order
+    factor : IN (n,)
+    rate : IN
+    """
+    cdef int64_t i, k
+    cdef bint every = rows is None
+    if table.shape[1] == 0:
+        return
+    for i in prange(gradient.shape[0], nogil=True, schedule="static", num_threads=n_threads):
+        k = i if every else rows[i]
+        step_row(&table[k, 0], &squares[k, 0], &gradient[i, 0], factor[i], table.shape[1], rate)
