@@ -1,9 +1,23 @@
 """Gradients of a loss on the classes that searches have retrieved: Algorithms 1 and 2 of LDGS.
 
-The weights W (n_classes, n_columns) and the embeddings H (n_rows, n_columns) of samples are cut
-into chunks of columns; chunk j of a sample queried an index of its own, which retrieved the
-classes ``retrieved[i, j]``. The set of a sample are its positives, then what was retrieved, then
-the classes drawn as negatives, each class once. Rows are independent of one another.
+The scores of a sample are z = W h, of weights W (n_classes, n_columns) and its embedding h. Few
+entries of the gradient of L(z, P) in z are large: those of the positives P and of the negatives
+with the highest scores (section 2.1). Losses and gradients are therefore taken on a set of classes:
+
+* without message passes, L of the exact scores of the set. Classes outside count as scored 0
+  (Algorithm 1 as printed), or not at all;
+* with T passes, Algorithm 2. The columns are cut into B chunks, z = sum_j z_j, and chunk j knows
+  the scores z~_j of the positives and of what its own index retrieved; other scores are 0 there.
+  Passes approach ``min (1 / B) sum_j L(B (z~_j + lambda_j))`` subject to ``sum_j lambda_j = 0``,
+  which is L(z~) (eq. 12, theorem 1).
+
+Invariant of a set: places [0, n_positive) are the positives, [n_positive, n_known) what was
+retrieved, [n_known, n) the classes drawn as negatives, each class once. Samples are independent of
+one another, so that results do not depend on the number of threads.
+
+Scores come from the weights themselves. For losses with few gradients most classes need not be
+scored exactly: where rows rounded to bytes are at hand (`_int8_rows`), negatives that by a bound of
+their scores have no gradient leave the set.
 """
 
 from cython.parallel cimport parallel, prange, threadid
@@ -44,10 +58,13 @@ cdef dispatched round_row(
     cdef int64_t c
     cdef float most = largest_magnitude(row, n_columns)
     cdef float scale = most / LARGEST
+    # Bytes between the columns and the scale stay 0: products over whole cache lines may read them.
     memset(values, 0, n_bytes)
     if divides(scale):
         for c in range(n_columns):
             values[c] = <int8_t><int32_t>rintf(row[c] / scale)
+    # Too small to divide by: all bytes are 0, and each value is within the scale's half of that, as
+    # `error` of a query supposes. An infinite or NaN scale stays, and its scores are NaN.
     elif scale < 1:
         scale = 2 * most
     memcpy(values + n_bytes - sizeof(scale), &scale, sizeof(scale))
@@ -64,6 +81,7 @@ def round_rows(const float[:, ::1] W, const int32_t[::1] ids, int8_t[:, ::1] val
     n_threads : IN
     """
     cdef int64_t e
+    # &W[ids[e], 0] would lie outside.
     if W.shape[1] == 0:
         return
     for e in prange(
@@ -79,6 +97,7 @@ cdef inline const float* row_at(
     Model model, const int32_t* ids, int64_t p, int64_t n
 ) noexcept nogil:
     """Row ids[p] of the weights, of n in turn; one further on is prefetched."""
+    # The rows lie anywhere in a table larger than the caches: a miss costs more than the product.
     if p + AHEAD < n:
         prefetch_floats_far(model.W + ids[p + AHEAD] * model.n_columns, model.n_columns)
     return model.W + ids[p] * model.n_columns
@@ -95,6 +114,7 @@ cdef dispatched score_rows(
     for p in range(first, n):
         w = row_at(model, ids, p, n)
         total[p] = dot(h, w, model.n_columns)
+        # Only collect_enough asks, of one chunk: the product over its columns is taken twice then.
         if lowest != NULL:
             score = dot(h + column, w + column, width)
             lowest[0] = min(lowest[0], score)
@@ -117,6 +137,8 @@ cdef dispatched score_parts_of(
     cdef int64_t p, j, column
     cdef const float* w
     cdef float score
+    # The total is the sum of the chunks, not one product as in score_rows: Algorithm 2 compares the
+    # two.
     for p in range(first, n):
         w = row_at(model, ids, p, n)
         total[p] = 0
@@ -139,6 +161,7 @@ cdef dispatched score_rounded(
         if p + ROUNDED_AHEAD < n:
             fetch_byte_row(model.rounded + ids[p + ROUNDED_AHEAD] * model.n_bytes, model.n_bytes)
         row = model.rounded + ids[p] * model.n_bytes
+        # The scale stands behind the values, in the cache line that is read last anyway.
         scale = scale_of(row, model.n_bytes)
         total[p] = scale * query.scale * byte_product(query.values, row, model.n_bytes)
         errors[p] = scale * query.error
@@ -152,17 +175,21 @@ cdef void score_parts(Model model, const float* h, Set* found, Scores s) noexcep
 # ------------------------------------------------------------------------------------- members
 
 
+# A bit for each class: 1 while it is not in the set. Bits of a million classes are 125 kB, which
+# the cache of a core holds; places would be 4 MB.
 cdef inline bint is_new(int32_t k, const uint32_t* unseen) noexcept nogil:
     return unseen[k >> 5] >> (k & 31) & 1
 
 
 cdef inline void add(Set* found, int32_t k, uint32_t* unseen) noexcept nogil:
     if k >= 0 and is_new(k, unseen):
+        # k < 0 is padding, where an index has fewer rows than were asked for.
         unseen[k >> 5] ^= <uint32_t>1 << (k & 31)
         found.ids[found.n] = k
         found.n += 1
 
 
+# Only bits of the set are touched: a walk over all would cost as much as there are classes.
 cdef inline void forget(Set* found, uint32_t* unseen) noexcept nogil:
     cdef int64_t p
     for p in range(found.n):
@@ -178,6 +205,7 @@ cdef void add_positives(Sample* sample, Set* found, uint32_t* unseen) noexcept n
 
 cdef void add_retrieved(Retrieved retrieved, Set* found, uint32_t* unseen) noexcept nogil:
     cdef int64_t j, q
+    # Chunks name the same classes often, positives too: `add` keeps the first of each.
     for j in range(retrieved.n_chunks):
         for q in range(retrieved.used):
             add(found, retrieved.ids[j * retrieved.n + q], unseen)
@@ -194,6 +222,7 @@ cdef dispatched sum_of_exponentials(
     cdef float part[LANES]
     cdef int64_t e
     cdef int32_t c
+    # One maximum and one sum a lane, so that compilers make vectors of the loops.
     for c in range(LANES):
         highest[c] = <float>-INFINITY
         part[c] = 0
@@ -218,16 +247,16 @@ cdef dispatched sum_of_exponentials(
 cdef double largest_left_out(
     const float* weight, double highest, Set* found, Scores s
 ) noexcept nogil:
-    """The largest gradient of cross-entropy at a class with this score, outside the set.
-
-    The sum over the set is a lower bound of the partition function (section 4).
-    """
+    """The largest gradient of cross-entropy that a class of this score outside the set can have."""
     cdef float top
     cdef double total, of_positives = 0
     cdef int64_t p
     if found.n == 0:
         return 0
     sum_of_exponentials(s.total, found.n, &top, &total)
+    # The gradient at a negative j is |P| exp(z_j) / Z, with Z the sum of exp over all classes. The
+    # sum over the set is a lower bound of Z (section 4, "MIPS queries"), so this is an upper bound;
+    # it cannot exceed |P|.
     for p in range(found.n_positive):
         of_positives += weight[p] if weight != NULL else 1
     return of_positives * exp(min(highest - top - log(total), 0.0))
@@ -245,6 +274,8 @@ cdef void score_retrieved(
     cdef int32_t k
     cdef float score
     for j in range(retrieved.n_chunks):
+        # A class that is new is scored whole below, with its part in this chunk; one that another
+        # chunk named before needs its part in this chunk only.
         before = found.n
         for q in range(begin, retrieved.used):
             k = retrieved.ids[j * retrieved.n + q]
@@ -262,26 +293,26 @@ cdef void collect_enough(
     Model model, Sample* sample, double enough, Set* found, Scores s, uint32_t* unseen,
     double* left_out
 ) noexcept nogil:
-    """Add more of each line, and score it, as long as `left_out` exceeds `enough`.
-
-    `used` of each line are taken at first, then twice as many.
-    """
+    """Add more of each line, and score it, as long as `left_out` exceeds `enough`."""
     cdef int64_t j, begin = 0
     cdef double highest
     cdef float* lowest = s.message
     cdef Retrieved* retrieved = &sample.retrieved
     for j in range(retrieved.n_chunks):
         lowest[j] = <float>INFINITY
+    # The positives, which stand in the set alone.
     score_rows(model, sample.h, found.ids, 0, found.n, 0, s.total, NULL)
     while True:
         score_retrieved(model, sample.h, retrieved[0], begin, lowest, found, s, unseen)
-        # A class that no search retrieved scores at most the lowest score retrieved, in each chunk.
+        # If searches are exact, a class outside the set scores in chunk j at most the lowest score
+        # retrieved there; its whole score is at most the sum over the chunks.
         highest = 0
         for j in range(retrieved.n_chunks):
             highest += lowest[j]
         left_out[0] = largest_left_out(sample.weight, highest, found, s)
         if retrieved.used == retrieved.n or left_out[0] <= enough:
             return
+        # Doubling: what the last round scores is at most twice what would have been enough.
         begin = retrieved.used
         retrieved.used = min(2 * retrieved.used, retrieved.n)
 
@@ -290,24 +321,26 @@ cdef void collect_enough(
 
 
 cdef float threshold_of(Loss loss, const float* errors, Set* found, Scores s) noexcept nogil:
-    """Lowest score at which a negative has a gradient; see `_losses`.
-
-    It has none unless it comes within 1 of a positive, and in the margin unless it comes within mu
-    of the highest of all negatives. NaN if a positive's score is.
-    """
+    """Lowest score at which a negative has a gradient; NaN if a positive's score is."""
     cdef float threshold = <float>INFINITY, highest = <float>-INFINITY
     cdef int64_t p
     for p in range(found.n_positive):
         if not s.total[p] >= threshold:
             threshold = s.total[p]
+    # Margin and triplets are of z_j - z_k + 1 (eqs. 3, 7 and 10): a negative more than 1 below all
+    # positives violates nothing.
     threshold -= 1
     if loss.kind == MARGIN:
+        # The projection of (z + 1_N) / mu on the simplex (eq. 11) drops what lies more than mu
+        # below the highest negative. Of rounded scores the lowest values that they can have are
+        # taken, classes that count as scored 0 among them.
         if loss.rest > 0:
             highest = 0
         for p in range(found.n_positive, found.n):
             highest = max(highest, s.total[p] - errors[p])
         if highest - loss.mu > threshold:
             threshold = <float>(highest - loss.mu)
+    # The bounds are of real numbers, exact scores are sums in float32.
     return threshold - SLACK * (1 + fabs(threshold))
 
 
@@ -326,8 +359,10 @@ cdef void score_possible(
     threshold = threshold_of(loss, errors, found, s)
     for p in range(found.n_positive, found.n):
         found.ids[n] = found.ids[p]
+        # No branch: whether a class stays is hard to predict. In place, since n <= p.
         n += not s.total[p] + errors[p] <= threshold  # NaN stays
     found.n = n
+    # What stays is scored exactly: rounding never reaches a gradient.
     score_rows(model, h, found.ids, found.n_positive, n, 0, s.total, NULL)
 
 
@@ -343,6 +378,7 @@ cdef void collect(
     cdef int64_t p, first = 0
     add_positives(sample, found, unseen)
     if left_out == NULL:
+        # Scored below, with the classes drawn, in one go.
         add_retrieved(sample.retrieved, found, unseen)
     else:
         collect_enough(model, sample, enough, found, s, unseen, left_out)
@@ -351,8 +387,11 @@ cdef void collect(
     for p in range(sample.n_drawn):
         add(found, sample.drawn[p], unseen)
     forget(found, unseen)
+    # Before score_possible takes classes out, which were looked at as well.
     found.n_scored = found.n
     if loss.rest < 0:
+        # Algorithm 1 as printed: z~_k = 0 for all others. score_possible takes out classes without
+        # a gradient only, so the count stays right.
         loss.rest = model.n_classes - found.n
     if model.rounded != NULL:
         score_possible(model, sample.h, loss[0], found, s)
@@ -366,17 +405,18 @@ cdef void collect(
 cdef void weigh_drawn(
     Set* found, Scores s, int64_t n_chunks, bint has_parts, int64_t n_classes
 ) noexcept nogil:
-    """Add to the scores of classes drawn the logarithm of their importance weight.
-
-    Their sum of exp is then an estimate, without bias, of that over all classes outside the set.
-    """
+    """Add to the scores of classes drawn the logarithm of their importance weight."""
     cdef int64_t j, p, n_drawn = found.n - found.n_known
     cdef float shift
     if n_drawn == 0:
         return
+    # n_drawn distinct classes stand for all n_classes - n_known outside: each has the weight
+    # (n_classes - n_known) / n_drawn, and exp(z + log weight) summed over the draws estimates the
+    # partition function over the rest without bias.
     shift = <float>log(<double>(n_classes - found.n_known) / n_drawn)
     for p in range(found.n_known, found.n):
         s.total[p] += shift
+        # In equal parts, so that the parts of the chunks still add up to the total.
         for j in range(n_chunks if has_parts else 0):
             s.part[j * found.capacity + p] += shift / n_chunks
 
@@ -384,16 +424,19 @@ cdef void weigh_drawn(
 cdef void forget_elsewhere(
     Retrieved retrieved, Set* found, Scores s, int32_t* place
 ) noexcept nogil:
-    """Step 2 of Algorithm 2: in each chunk, negatives that were not retrieved there score 0."""
+    """Step 2 of Algorithm 2: negatives score 0 in the chunks that did not retrieve them."""
     cdef int64_t j, q, p
     cdef int32_t k
     cdef float* part
     for p in range(found.n):
+        # From here on the memory of the bits, all set again, holds places: both are -1 when unused.
         place[found.ids[p]] = <int32_t>p
     for j in range(retrieved.n_chunks):
         part = s.part + j * found.capacity
         for p in range(found.n):
             s.z[p] = part[p]
+        # Positives keep their scores in all chunks (k in S_j or P), and so do classes drawn, which
+        # no index named.
         for p in range(found.n_positive, found.n_known):
             part[p] = 0
         for q in range(retrieved.used):
@@ -402,6 +445,7 @@ cdef void forget_elsewhere(
                 part[place[k]] = s.z[place[k]]
     for p in range(found.n):
         place[found.ids[p]] = -1
+        # z~ = sum_j z~_j, which lambda* needs (step 5).
         s.total[p] = 0
         for j in range(retrieved.n_chunks):
             s.total[p] += s.part[j * found.capacity + p]
@@ -425,9 +469,11 @@ cdef double pass_messages(
     cdef int64_t t, j, p
     cdef double value = 0
     cdef float eta, best
+    # lambda = 0 adds up to zero over the chunks, and each step keeps it so: lambda* does.
     for p in range(n_chunks * found.capacity):
         s.message[p] = 0
     for t in range(1, n_passes + 1):
+        # Step 4: A, the classes whose gradient in some chunk exceeds tau_2; `out` marks them.
         for p in range(found.n):
             out[p] = 0
         for j in range(n_chunks):
@@ -435,14 +481,19 @@ cdef double pass_messages(
             for p in range(found.n):
                 if fabs(s.gradient[p]) > tau:
                     out[p] = 1  # it is in the set A
+        # Steps 5 to 7, the step of Frank and Wolfe with eta = 2 / (t + 2). After T of them lambda
+        # has come to (1 - 2 / ((T + 1) (T + 2))) lambda*.
         eta = <float>(2.0 / (t + 2))
         for j in range(n_chunks):
             for p in range(found.n):
+                # lambda*_j = z~ / B - z~_j, at which all chunks see B z~ / B = z~: the bound of eq.
+                # 12 is tight.
                 best = s.total[p] / n_chunks - s.part[j * found.capacity + p]
                 if out[p] != 0:
                     s.message[j * found.capacity + p] += eta * (
                         best - s.message[j * found.capacity + p]
                     )
+    # Step 9: the mean of the gradients of the chunks, and the objective of (12).
     for p in range(found.n):
         out[p] = 0
     for j in range(n_chunks):
@@ -453,10 +504,7 @@ cdef double pass_messages(
 
 
 cdef void zero_smallest(float* gradient, int64_t n, double tau) noexcept nogil:
-    """Zero in place of the smallest of some gradients, at least 0, that add up to less than tau.
-
-    The bits of a float begin with its exponent: those with the same go together.
-    """
+    """Zero in place of the smallest of some gradients, at least 0, that add up to less than tau."""
     cdef double sums[256]
     cdef double total = 0
     cdef int32_t bits, least = 0
@@ -464,12 +512,15 @@ cdef void zero_smallest(float* gradient, int64_t n, double tau) noexcept nogil:
     cdef float smallest
     for p in range(256):
         sums[p] = 0
+    # Sums by exponent, the upper bits of a float: one walk in place of a sort. Gradients of the
+    # same power of two stay or go together.
     for p in range(n):
         memcpy(&bits, &gradient[p], sizeof(bits))
         sums[(bits >> 23) & 255] += gradient[p]
     while least < 255 and total + sums[least] < tau:
         total += sums[least]
         least += 1
+    # The least float of that exponent: what is smaller lies in the groups that go.
     bits = least << 23
     memcpy(&smallest, &bits, sizeof(bits))
     for p in range(n):
@@ -484,6 +535,7 @@ cdef double one_row(
     cdef double value
     # Bits take less of a cache than places, which are of use once all are known.
     collect(model, &sample, &loss, tau, found, s, <uint32_t*>place, left_out)
+    # Of each chunk by itself, which the set needs once it is complete.
     if n_passes:
         score_parts(model, sample.h, found, s)
     if loss.kind == CROSS_ENTROPY:
@@ -496,6 +548,7 @@ cdef double one_row(
     value = loss_gradient(
         loss, s.total, sample.weight, found.n_positive, found.n, gradient, s.scratch
     )
+    # Behind the positives, whose gradients have the other sign.
     if loss.kind == CROSS_ENTROPY and tau > 0:
         zero_smallest(gradient + found.n_positive, found.n - found.n_positive, tau)
     return value
@@ -651,9 +704,12 @@ def gradients(
     model.rounded = &rounded[0, 0] if rounded.shape[0] else NULL
     model.n_bytes = rounded.shape[1]
     model.bounds, model.n_chunks = &bounds[0], retrieved.shape[1]
+    # A negative rest: not counted yet. Each sample has a copy of `loss`.
     loss.kind, loss.mu, loss.rest = options.kind, options.mu, -1 if options.zero_rest else 0
     with nogil, parallel(num_threads=n_threads):
         thread = threadid()
+        # Sets differ in size, hence dynamic. Scratch is of the thread, results of the sample: no
+        # two threads write to the same place.
         for i in prange(n_rows, schedule="dynamic"):
             sample = sample_of(
                 &H[i, 0], positive_indptr, positive_ids, positive_weight, i,

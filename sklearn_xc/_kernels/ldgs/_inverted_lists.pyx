@@ -1,12 +1,19 @@
-"""Inverted lists of rows, one set of lists for each chunk of their columns.
+"""Inverted lists of rows, one set of lists for each chunk of their columns: layout and search.
+
+A query names, in each chunk, the n rows of largest inner product among those in the lists of the
+n_probes centroids of largest inner product: step 1 of Algorithm 2 of the LDGS paper with its
+spherical clustering (section 4), the best n in place of all beyond a threshold.
 
 The rows of a list lie in blocks of LANES, column by column: the values of all its rows in the
 first column of the chunk, then in the second, and so on. So a query scores LANES rows at once,
 and nothing is summed across a vector. The last block of a list is filled up with rows of id -1
 and value 0. Centroids lie in blocks in the same way.
 
-Values of rows are rounded to bytes, times a number of the block: what is read of the lists is what
-a search (`_ivf_search`) takes time for, and what it finds is scored again.
+Values of rows are rounded to bytes, times a number of the block: reading the lists is what a search
+takes time for, and rows that it names are scored again from the weights.
+
+The search guesses a threshold from a sample of the scores, and sorts only what lies above it. If
+that is fewer than n it takes all, so that the guess costs time at worst.
 """
 
 from cython.parallel cimport parallel, prange, threadid
@@ -99,7 +106,7 @@ cdef extern from "ldgs/_ivf_scores.h":
     ) noexcept nogil
 
 
-# ------------------------------------------------------------------------------- the lists
+# ------------------------------------------------------------------------------------- layout
 
 
 cdef inline int64_t words_of(int64_t width) noexcept nogil:
@@ -129,8 +136,11 @@ cdef dispatched best_of_blocks(
     for lane in range(LANES):
         highest[lane] = <float>-INFINITY
         at[lane] = 0
+    # A lane keeps the first of its best rows, as `>` does in keep_best; the lanes are compared in
+    # the end.
     for b in range(n_blocks):
         score_block(x, values + b * width * LANES, width, total)
+        # What fills up the last block has value 0, which may be the largest product.
         if b == n_blocks - 1:
             for lane in range(<int32_t>(n_rows - b * LANES), LANES):
                 total[lane] = <float>-INFINITY
@@ -138,6 +148,7 @@ cdef dispatched best_of_blocks(
     best[0] = 0
     for lane in range(LANES):
         b = at[lane] * LANES + lane
+        # Ties between lanes go to the smaller number, so that the result is that of a plain loop.
         if highest[lane] > top or (highest[lane] == top > -INFINITY and b < best[0]):
             top, best[0] = highest[lane], b
 
@@ -171,15 +182,18 @@ cdef void lay_out_block(
     cdef uint32_t byte
     for lane in range(LANES):
         for c in range(width):
+            # One scale for the block, not for each row: all lanes are multiplied at once.
             value = fabsf(rows[ids[lane], start + c]) if ids[lane] >= 0 else 0
             most = most if value <= most else value  # NaN stays
     scale[0] = most / LARGEST
     memset(values, 0, words_of(width) * sizeof(int32_t))
+    # Zeros then; a scale of NaN or infinity makes the scores of the block NaN.
     if not divides(scale[0]):
         return
     for lane in range(LANES):
         for c in range(width if ids[lane] >= 0 else 0):
             byte = <uint32_t><int32_t>rintf(rows[ids[lane], start + c] / scale[0]) & 255
+            # Column c is byte c % 4 of its word; words of the lanes are side by side.
             values[c // BYTES * LANES + lane] |= <int32_t>(byte << (8 * (c % BYTES)))
 
 
@@ -195,6 +209,7 @@ def lay_out(
     ids : IN (n_blocks, LANES), which rows, -1 for zeros
     """
     cdef int64_t b
+    # &values[0] would lie outside: chunks of no column have no words.
     if width == 0:
         return
     for b in prange(ids.shape[0], nogil=True, schedule="static", num_threads=n_threads):
@@ -215,6 +230,7 @@ cdef dispatched score_blocks(
         score_block(query, values + b * width * LANES, width, scores + b * LANES)
 
 
+# The lists of a chunk are mostly larger than the caches, and a query reads a block once.
 cdef inline void fetch(const int32_t* values, int64_t n_words) noexcept nogil:
     """Ask for a block, which may lie beyond the end."""
     cdef int64_t word
@@ -229,6 +245,7 @@ cdef dispatched score_list(
     """The same of rounded values, which lie in memory mostly, as do the ids needed soon."""
     cdef int64_t b, n_words = words_of(width)
     for b in range(n_blocks):
+        # Addresses beyond the end of the list are prefetched, never read.
         fetch(values + (b + AHEAD) * n_words, n_words)
         prefetch_far(ids + b * LANES)
         score_bytes(query, values + b * n_words, scales[b], width, scores + b * LANES)
@@ -290,6 +307,7 @@ cdef dispatched best_of_scores(
     cdef int64_t first, e
     cdef int32_t c
     cdef unsigned int mask
+    # A vector of scores is compared with the least of the heap at once; few lanes get past it.
     for first in range(n // LANES):
         for c in range(LANES):
             least[c] = top[0]
@@ -297,6 +315,7 @@ cdef dispatched best_of_scores(
         while mask:
             e = first * LANES + lowest_bit(mask)
             mask &= mask - 1
+            # The least has risen since the mask was made.
             if scores[e] > top[0]:
                 sift(top, at, k, scores[e], <int32_t>e)
 
@@ -306,14 +325,19 @@ cdef void choose_probes(Chunk chunk, Search search, Found found) noexcept nogil:
     cdef int64_t c, last = search.n_clusters
     for c in range(search.n_probes):
         found.top[c], found.probes[c] = <float>-INFINITY, <int32_t>c
+    # All lists are read; scores of centroids would choose nothing.
     if search.n_probes == search.n_clusters:
         return
     score_blocks(chunk.query, chunk.centroids, search.n_blocks, chunk.width, found.scores)
+    # Lanes that fill up the last block score 0: they are no clusters.
     for c in range(search.n_clusters, search.n_blocks * LANES):
         found.scores[c] = <float>-INFINITY
     best_of_scores(
         found.scores, search.n_blocks * LANES, found.top, found.probes, search.n_probes
     )
+    # Where centroids score NaN the heap keeps places of its start. These are replaced by distinct
+    # clusters that have no score: a list read twice would name its rows twice, and the scratch
+    # holds the n_probes longest lists once each.
     for c in range(search.n_probes):
         if found.top[c] == <float>-INFINITY:
             last -= 1
@@ -330,6 +354,7 @@ cdef inline Lists list_of(Chunk chunk, int32_t cluster) noexcept nogil:
     lists.scales = chunk.scales + first
     lists.values = chunk.values + first * words_of(chunk.width)
     lists.n = lists.n_blocks * LANES
+    # Rows that fill up stand last in the last block.
     while lists.n > 0 and lists.ids[lists.n - 1] < 0:
         lists.n -= 1
     return lists
@@ -341,6 +366,7 @@ cdef int64_t read_lists(Chunk chunk, Search search, Found found) noexcept nogil:
     cdef Lists lists, coming
     for p in range(search.n_probes):
         lists = list_of(chunk, found.probes[p])
+        # The first blocks of the next list are on their way while this one is scored.
         if p + 1 < search.n_probes:
             coming = list_of(chunk, found.probes[p + 1])
             for b in range(AHEAD):
@@ -349,6 +375,7 @@ cdef int64_t read_lists(Chunk chunk, Search search, Found found) noexcept nogil:
             chunk.query, lists.values, lists.scales, lists.ids, lists.n_blocks, chunk.width,
             found.scores + at,
         )
+        # Rows that fill up never exceed a threshold.
         for e in range(lists.n, lists.n_blocks * LANES):
             found.scores[at + e] = <float>-INFINITY
         at += lists.n_blocks * LANES
@@ -362,15 +389,20 @@ cdef float likely_threshold(const float* scores, int64_t n, int64_t wanted) noex
     cdef float values[SAMPLE]
     cdef int64_t e, rank
     cdef double expected = <double>SAMPLE * wanted / n
+    # At equal distances over all lists, whose scores differ: no list is left out.
     for e in range(SAMPLE):
         places[e] = <int32_t>e
         values[e] = scores[e * n // SAMPLE]
+    # About `expected` of the sample belong to the rows wanted; three standard deviations of a
+    # Poisson count more make it unlikely that fewer than wanted lie above.
     rank = <int64_t>(expected + 3 * sqrt(expected) + 2)
+    # Most rows are wanted: sort all.
     if rank >= SAMPLE:
         return <float>-INFINITY
     to_keys(values, places, SAMPLE, sample)
     select(sample, SAMPLE, rank)
     rank -= 1
+    # `select` leaves the first `rank` in any order.
     for e in range(rank):  # the least of the first
         if sample[e] < sample[rank]:
             rank = e
@@ -385,6 +417,8 @@ cdef int64_t keys_above(
     cdef int64_t b, e, n = 0
     cdef int32_t c
     cdef unsigned int mask
+    # AVX-512 writes the lanes of a mask side by side; up to sixteen keys beyond n are overwritten,
+    # for which `keys` has room since the blocks hold as many.
     if has_compress_store():
         return keys_above_at_once(threshold, scores, ids, n_blocks, keys)
     for c in range(LANES):
@@ -413,11 +447,13 @@ cdef int64_t list_keys(Chunk chunk, Search search, Found found, int64_t n_scores
                 threshold, found.scores + at, lists.ids, lists.n_blocks, found.keys + n
             )
             at += lists.n_blocks * LANES
+        # The guess was too high otherwise, and all keys are taken below.
         if n >= search.n:
             return n
     at, n = 0, 0
     for p in range(search.n_probes):
         lists = list_of(chunk, found.probes[p])
+        # Without those that fill up, whose id is -1.
         to_keys(found.scores + at, lists.ids, lists.n, found.keys + n)
         n += lists.n
         at += lists.n_blocks * LANES
@@ -430,6 +466,8 @@ cdef void search_chunk(Chunk chunk, Search search, Found found, int32_t* retriev
     n = read_lists(chunk, search, found)
     n = list_keys(chunk, search, found, n)
     select(found.keys, n, search.n)
+    # n_first, 2 n_first, 4 n_first, ...: each cut is selected within the larger one, so that the
+    # whole costs about twice the first selection.
     cut = search.n_first
     while cut < search.n:
         cut *= 2
@@ -438,6 +476,7 @@ cdef void search_chunk(Chunk chunk, Search search, Found found, int32_t* retriev
         select(found.keys, min(n, search.n, 2 * cut), cut)
     for e in range(min(n, search.n)):
         retrieved[e] = id_of(found.keys[e])
+    # The lists that were read have fewer rows.
     for e in range(n, search.n):
         retrieved[e] = -1
 
@@ -482,6 +521,7 @@ cdef class InvertedFile:
     ids : (n_blocks of all chunks, LANES), the rows in each block
     """
 
+    # Set once: a search of a mini-batch copies them, with no memoryview for each query.
     cdef Search pointers
     cdef object arrays  # that the pointers point into
 
@@ -490,6 +530,7 @@ cdef class InvertedFile:
         const int32_t[::1] values, const float[::1] scales, const int64_t[::1] offsets,
         const int32_t[:, ::1] ids,
     ):
+        # The pointers do not keep the arrays alive.
         self.arrays = bounds, centroids, starts, values, scales, offsets, ids
         self.pointers.bounds, self.pointers.starts = &bounds[0], &starts[0, 0]
         self.pointers.offsets, self.pointers.scales = &offsets[0], &scales[0]
@@ -545,6 +586,7 @@ def search(
     how.n_probes, how.n, how.n_first = n_probes, retrieved.shape[2], n_first
     with nogil, parallel(num_threads=n_threads):
         thread = threadid()
+        # Lists differ in length, hence dynamic. Each query writes to its own row of `retrieved`.
         for i in prange(H.shape[0], schedule="dynamic"):
             search_chunks(
                 &H[i, 0], how,

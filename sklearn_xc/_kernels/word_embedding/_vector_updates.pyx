@@ -1,9 +1,13 @@
-"""Negative sampling on co-occurrence counts, by stochastic gradient steps (Mikolov et al., 2013).
+"""Updates of word vectors: steps of negative sampling, sums by context, steps of Adagrad.
+
+Negative sampling (Mikolov et al., 2013) takes, for each pair (x, y) of a word and a context and for
+noise contexts y' drawn in place of y, gradient steps on ``log s(<u_x, v_y>)`` and on
+``log s(-<u_x, v_y'>)``, s being the logistic function. Here pairs come with their counts.
 
 Words and contexts are cut into the same number of parts. Cells of the count matrix with the word in
 part a and the context in part b make a block; blocks (0, r), (1, r + 1), ... touch different rows
-of either matrix, so that they can be visited at the same time without one seeing the other. The
-result therefore does not depend on the number of threads.
+of either matrix, so that they can be visited at the same time without one seeing the other, and
+noise is drawn from part b alone. Invariant: the result does not depend on the number of threads.
 """
 
 from cython.parallel cimport prange
@@ -45,6 +49,8 @@ cdef dispatched step_pair(
 ) noexcept nogil:
     """change += factor v with the old v; v += factor u."""
     cdef int64_t e
+    # u stays as it is until all contexts of a visit have stepped, as in word2vec; what it moves by
+    # is gathered in `change`.
     for e in range(n):
         change[e] += factor * v[e]
         v[e] += factor * u[e]
@@ -59,6 +65,7 @@ cdef dispatched apply_change(float* u, float* change, int64_t n) noexcept nogil:
 
 cdef inline float miss(float score, float label) noexcept nogil:
     """label - sigmoid(score)."""
+    # The derivative of log s(z) is 1 - s(z), that of log s(-z) is 0 - s(z).
     return label - <float>1 / (<float>1 + fast_exp(-score))
 
 
@@ -76,8 +83,11 @@ cdef void visit(
     for e in range(dim):
         change[e] = 0
     for i in range(block.n_cells):
+        # A step as long as a large count asks for would overshoot: equal shares, each with noise of
+        # its own.
         visits = <int64_t>(block.counts[i] / MAX_WEIGHT) + 1
         weight = block.counts[i] / visits
+        # Linear, from one round to the next.
         rate = first_rate + (last_rate - first_rate) * i / block.n_cells
         y = block.contexts[i]
         u = U + <int64_t>block.words[i] * dim
@@ -86,10 +96,13 @@ cdef void visit(
             inner(u, v, dim, &score)
             step_pair(u, v, change, <float>(rate * weight) * miss(score, 1), dim)
             for _n in range(n_negatives):
+                # Walker's alias method: a column at random, then one of the two contexts that share
+                # it. All are below n_noise.
                 j = <int32_t>random_below(&state, block.n_noise)
                 if random_unit(&state) >= block.threshold[j]:
                     j = block.alias[j]
                 drawn = block.noise_words[j]
+                # The pair itself is no noise.
                 if drawn == y:
                     continue
                 v = V + <int64_t>drawn * dim
@@ -149,12 +162,15 @@ def negative_sampling(
     """
     cdef int32_t a, b, n_parts = <int32_t>(noise.starts.shape[0] - 1)
     cdef int64_t start, at, block_number, dim = U.shape[1]
+    # a and b both take each part once in a round: rows of U, V and `change` are of one block.
     for a in prange(n_parts, nogil=True, schedule="dynamic", num_threads=n_threads):
         b = (a + round_number) % n_parts
         block_number = <int64_t>a * n_parts + b
         start = cells.starts[block_number]
         at = noise.starts[b]
+        # Empty blocks have no first cell to point to, parts without words no noise.
         if cells.starts[block_number + 1] > start and noise.starts[b + 1] > at:
+            # Each block has a random stream of its own, whichever thread visits it.
             visit(
                 Block(
                     &cells.words[0] + start, &cells.contexts[0] + start, &cells.counts[0] + start,
@@ -189,6 +205,7 @@ def mark_found(
         for i in range(ids.shape[0]):
             for p in range(counts[i]):
                 at = place[ids[i, p]]
+                # A word may be in the set and drawn as well: it counts once, in the set.
                 if at >= 0:
                     weights[i, at] = absent
 
@@ -205,6 +222,7 @@ cdef void add_columns(
 ) noexcept nogil:
     cdef int64_t e
     for e in range(n_entries):
+        # Entries go by row, so that contexts jump about in `out`.
         if e + AHEAD < n_entries:
             prefetch_floats(out + ids[e + AHEAD] * dim, width)
         add_multiple(out + ids[e] * dim, table + rows[e] * dim, values[e], width)
@@ -225,6 +243,9 @@ def add_rows(
     out : IN / OUT (n_out, dim)
     """
     cdef int64_t dim = out.shape[1], n_entries = ids.shape[0], first, last
+    # Columns, not entries, are shared among threads: every entry adds to any row, so that threads
+    # with entries of their own would have to wait for each other, and sums would change their
+    # order. A thread has at least one vector of columns.
     cdef int32_t part, n_parts = <int32_t>max(1, min(n_threads, dim // LANES))
     if n_entries == 0:
         return
@@ -242,6 +263,8 @@ cdef dispatched step_row(
     cdef int64_t c
     cdef float g
     for c in range(n):
+        # w -= rate g / (sqrt(sum g^2) + TINY), coordinate by coordinate; TINY makes 0 / 0 a step of
+        # 0.
         g = factor * gradient[c]
         squares[c] += g * g
         row[c] -= rate * g / (sqrtf(squares[c]) + TINY)
@@ -266,5 +289,6 @@ def adagrad_step(
     if table.shape[1] == 0:
         return
     for i in prange(gradient.shape[0], nogil=True, schedule="static", num_threads=n_threads):
+        # Rows are distinct, so that no two threads write to the same one.
         k = i if every else rows[i]
         step_row(&table[k, 0], &squares[k, 0], &gradient[i, 0], factor[i], table.shape[1], rate)
