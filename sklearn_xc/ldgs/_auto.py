@@ -64,6 +64,7 @@ class Plan(NamedTuple):
 
 def is_plain(model: BaseEstimator, n_features: int, n_classes: int) -> bool:
     """Return whether steps of one rate on all classes serve, where rows have one label each."""
+    # "auto" may choose these steps only where nothing else has been asked for.
     free = (model.solver, model.learning_rate) == ("auto", "auto")
     free = free and model.gradient in ("auto", "exact") and model.hidden_dim in ("auto", None)
     of_loss = (model.loss, model.similarity) == ("cross_entropy", "linear")
@@ -76,26 +77,25 @@ def make_plan(
 ) -> Plan:
     """Return the plan of a fit, from the parameters of the model and what X is.
 
-    Parameters
-    ----------
-    model : LDGSClassifier
-    few : bool
-        Whether rows have few entries other than zero, or, where the rate is given, are sparse.
-    n_features, n_classes : int
-    single : bool, default=False
-        Whether all rows, of one label each, are at hand.
+    `few` says that rows have few entries other than zero or, where the rate is given, are sparse;
+    `single` that all samples are at hand, with one label each.
     """
     if single and is_plain(model, n_features, n_classes):
+        # RATE is for mini-batches of BATCH samples; larger ones take a lower one, smaller ones no
+        # higher one.
         rate = RATE * min(1.0, BATCH / model.batch_size)
         return Plan("features" if few else "columns", None, "exact", rate, True, True)
     linear, automatic = model.similarity == "linear", model.learning_rate == "auto"
     hidden_dim = model.hidden_dim
     if hidden_dim == "auto":
+        # Distances to sparse rows as they are would have to be of all features.
         too_wide = n_classes * n_features > MOST_WEIGHTS or not linear
         hidden_dim = HIDDEN_DIM if few and too_wide else None
     by_feature = hidden_dim is None and linear and few
     gradient = model.gradient
     if gradient == "auto":
+        # About sqrt(K) classes for each chunk and as many drawn, each as dear as SEARCHED classes
+        # in a matrix product.
         retrieved = (model.n_chunks + 1) * np.sqrt(n_classes)
         gradient = "exact" if by_feature or n_classes <= SEARCHED * retrieved else "decomposed"
     if hidden_dim is not None:
@@ -103,6 +103,7 @@ def make_plan(
     elif by_feature and gradient == "exact":
         form = "features"
     else:
+        # Columns of one unit help where the rate is to suit any X; distances have the unit of X.
         form = "columns" if linear and automatic and not few else "rows"
     return Plan(form, hidden_dim, gradient, rate_of(model, form), automatic and linear)
 
@@ -119,6 +120,8 @@ def query_size_of(model: BaseEstimator, gradient: str, n_classes: int, n_chunks:
     """Return how many classes an index names, or are drawn."""
     size = model.query_size
     if size == "auto":
+        # Section 4: spherical clustering needs Q >= sqrt(K), for lists of K / C <= Q rows and C <=
+        # Q centroids.
         size = NAMED_TOGETHER / n_chunks if gradient == "decomposed" else 1
         size *= np.sqrt(n_classes)
     elif size < 1:
@@ -131,6 +134,8 @@ def passes(model: BaseEstimator, form: str, n_samples: int, n_weights: int) -> i
     found = number_of_passes(model.max_iter, PASSES, n_samples, model.batch_size)
     if model.max_iter == "auto" and form == "columns":
         steps = STEPS_BY_COLUMN * min(1.0, n_samples / n_weights)
+        # Up to STEPS_BY_COLUMN steps; by the share, with fewer samples than weights no more than a
+        # few.
         found = max(found, int(np.ceil(steps / -(-n_samples // model.batch_size))))
     return found
 
@@ -144,28 +149,25 @@ def settings_of(
 ) -> StepSettings:
     """Return the settings of the steps of a call.
 
-    Parameters
-    ----------
-    params : LDGSClassifier
-    plan : Plan
-    shape : (int, int)
-        Classes and features.
-    n_samples : int
-        In all, those of calls before too.
-    seen : RowsSeen or None
-        The samples of a fit in parts; None where all are at hand.
+    `shape` is of classes and features, `n_samples` counts those of calls before too; `seen` are the
+    samples of a fit in parts, None where all are at hand.
     """
     batch_size, rate = params.batch_size, plan.learning_rate
     if seen is None:
+        # A step is on the sum over the size of a mini-batch: of few samples it would be a short
+        # one.
         batch_size = max(1, min(batch_size, n_samples))
     elif params.decay != "inverse_steps":  # of which steps know by themselves
         rate *= share_of_part(params.decay, seen)
     (n_classes, n_features), gradient = shape, plan.gradient
     dim = n_features if plan.hidden_dim is None else plan.hidden_dim
+    # An index needs a column at least; only "decomposed" cuts.
     n_chunks = min(params.n_chunks, dim) if gradient == "decomposed" else 1
     of_search = search_params(params)
     n_centroids = of_search["n_centroids"]
     if n_centroids is None:
+        # C = sqrt(K) balances the centroids and the rows of a list that a query compares (section
+        # 4).
         n_centroids = max(1, round(np.sqrt(n_classes)))
     return StepSettings(
         loss=params.loss,

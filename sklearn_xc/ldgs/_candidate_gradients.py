@@ -17,6 +17,7 @@ from ..mips import ExactIndex, HNSWIndex
 from ._int8_rows import ByteRows
 from ._inverted_lists import ChunkLists
 
+# An empty array stands for "none" in arguments of kernels, whose memoryviews take no None.
 ONES = np.empty(0, dtype=np.float32)
 NO_ROWS = np.empty((0, 0), dtype=np.int8)
 
@@ -122,6 +123,7 @@ class ComparedClasses(NamedTuple):
 
     @property
     def size(self) -> int:
+        """Number of classes named for all samples together."""
         return self.retrieved.size + (0 if self.drawn is None else self.drawn.size)
 
 
@@ -146,10 +148,6 @@ def set_gradients(
         Weights, and embeddings of the samples: the scores are H @ W.T.
     bounds : ndarray of int32 (n_chunks + 1,)
         From :func:`chunk_bounds`.
-    candidates : ComparedClasses
-    positives : Positives
-    loss : SetLoss
-    wants_left_out : bool, default=False
     n_threads : int, default=1
         Never changes the result.
     places : ndarray of int32 (n_threads, n_classes), default=None
@@ -157,10 +155,6 @@ def set_gradients(
     rounded : ByteRows, default=None
         Of W. Negatives that cannot have a gradient, by bounds of their scores, are then not read in
         W and not in the result. Not used by cross-entropy, nor with message passes.
-
-    Returns
-    -------
-    gradients : SetGradients
     """
     retrieved, drawn, n_first = candidates
     n_rows, n_chunks, n = retrieved.shape
@@ -168,10 +162,13 @@ def set_gradients(
     if drawn is None:
         drawn = np.empty((n_rows, 0), dtype=np.int32)
     most = int(np.diff(positives.indptr).max(initial=0))
+    # Room for the positives, all retrieved and all drawn of the sample with the most, which are at
+    # most all classes since each counts once. At least 1: kernels point to the first.
     capacity = max(1, min(n_chunks * n + drawn.shape[1] + most, W.shape[0]))
     left_out = np.empty(n_rows if wants_left_out else 0)
     found = SetGradients(
         np.empty((n_rows, capacity), dtype=np.int32),
+        # Zeros beyond the counts: `_context_sums` multiplies whole rows.
         np.zeros((n_rows, capacity), dtype=np.float32),
         np.empty(n_rows, dtype=np.int64),
         np.empty(n_rows, dtype=np.int64),
@@ -179,6 +176,8 @@ def set_gradients(
         left_out,
     )
     values = NO_ROWS
+    # Cross-entropy has a gradient at every class of the set, and messages need scores of each
+    # chunk.
     if rounded is not None and loss.name != "cross_entropy" and loss.n_message_passes == 0:
         values = rounded.values
     if places is None:
@@ -189,6 +188,7 @@ def set_gradients(
         "zero_rest": loss.zero_rest,
         "n_passes": loss.n_message_passes,
         "tau": loss.tau,
+        # All at once where nothing is to be widened.
         "n_first": n_first or n,
     }
     kernel.gradients(
@@ -239,12 +239,14 @@ class ChunkIndexes:
             self._lists = ChunkLists(bounds, n_centroids, n_probes, seed, n_jobs)
 
     def _make(self) -> ExactIndex | HNSWIndex:
+        """Return an index of one chunk, not built yet."""
         if self._kind == "exact":
             return ExactIndex(n_jobs=self._n_jobs)
         # What an index misses is for the caller to measure: it may not turn to exact answers.
         return HNSWIndex("xbox", min_recall=0.0, n_jobs=self._n_jobs, random_state=self._seed)
 
     def _chunks(self, matrix: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield the columns of each chunk, as a matrix in C order."""
         for start, stop in zip(self.bounds, self.bounds[1:], strict=False):
             yield np.ascontiguousarray(matrix[:, start:stop])
 
@@ -282,9 +284,12 @@ class ChunkIndexes:
         Of the n best and the n lowest in each chunk, int32 (n_rows, n_chunks, 2 n); -1: padding.
         """
         sides = []
+        # S_j = {k : |z_jk| > tau_1} (step 1): the lowest scores are the best of the negated query.
         for sign in (1, -1):
             queries = sign * H
             named = self.candidates(queries, n)
+            # Where a place is padding, -1, the comparison reads the last class, and the place is -1
+            # either way.
             for h, of_row in zip(queries, named, strict=True):
                 for j, (a, b) in enumerate(itertools.pairwise(self.bounds)):
                     of_row[j, W[of_row[j], a:b] @ h[a:b] <= threshold] = -1

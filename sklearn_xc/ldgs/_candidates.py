@@ -87,8 +87,10 @@ class CandidateSearch:
         s = self.settings
         weighs = s.unretrieved == "sampled"
         if not self.searching:
+            # As many as all searches together will name.
             n = s.query_size * (s.n_chunks if s.gradient == "decomposed" else 1)
             drawn = self._draw(len(H), n, rng)
+            # Drawn classes have importance weights, or are candidates like those of an index.
             if weighs:
                 candidates = ComparedClasses(drawn[:, None, :0], drawn)
             else:
@@ -98,6 +100,8 @@ class CandidateSearch:
                 self._watch_warmup(found, positives, time)
             return found
         most = len(self.weights.W)
+        # Section 4: retrieved in decreasing order, n_first at first, until by a lower bound of the
+        # partition function no class left out has a gradient above tau.
         size = n_first = min(s.query_size, most)
         widens = s.loss == "cross_entropy" and s.tau > 0 and not weighs
         if widens:
@@ -106,10 +110,12 @@ class CandidateSearch:
             retrieved = self.indexes.candidates(H, size, n_first)
         else:
             retrieved = self.indexes.beyond(self.weights.W, H, n_first, s.query_threshold)
+            # By a threshold all that counts is named already, in no order.
             widens, n_first = False, None
         drawn = self._draw(len(H), s.query_size, rng) if weighs else None
         candidates = ComparedClasses(retrieved, drawn, n_first)
         found = self._gradients_on(H, positives, candidates, s.n_message_passes, widens)
+        # Multiply-adds of the scores, with which those of building are compared.
         self.work_since += int(found.n_scored.sum()) * self.layout.n_columns
         return found
 
@@ -126,6 +132,7 @@ class CandidateSearch:
         one = candidates.retrieved.shape[1] == 1
         if self.rounds and self.rounded is None:
             self.rounded = ByteRows(w.W, self.n_threads)
+        # The kernel takes as many chunks as there are lists of candidates.
         bounds = self.layout.bounds[[0, -1]] if one else self.layout.bounds
         loss = SetLoss(s.loss, s.mu, n_message_passes, s.tau, s.unretrieved == "zero")
         worth_threads = candidates.size * self.layout.n_columns > WORTH_THREADS
@@ -155,6 +162,7 @@ class CandidateSearch:
         if s.warmup != "auto":
             self.searching = time >= s.warmup
             return
+        # Gradients of negatives stand behind those of the positives, up to the count of the sample.
         inside = np.arange(found.values.shape[1])
         negative = (inside < found.counts[:, None]) & (inside >= np.diff(positives.indptr)[:, None])
         g = np.where(negative, found.values, 0)
@@ -162,6 +170,8 @@ class CandidateSearch:
         active = squares > 0
         share = 0.0
         if active.any():
+            # (sum g)^2 / sum g^2 is how many negatives would carry it in equal parts: nearly all
+            # while the gradient is flat (section 4, "Sampling for initialization").
             n_negative = found.n_scored - np.diff(positives.indptr)
             share = np.mean(total[active] ** 2 / squares[active] / n_negative[active])
         keep = MEMORY_OF_CONCENTRATION
@@ -171,6 +181,7 @@ class CandidateSearch:
     def _cost_of_building(self) -> int:
         """Return about how many multiply-adds building the indexes takes."""
         s = self.settings
+        # Each class is compared with all centroids, in all columns.
         return self.weights.W.size * s.n_centroids + (not self.new_pass) * s.n_chunks * BUILDING
 
     def reindex(self, some_queries: Callable[[], np.ndarray]) -> None:
@@ -180,6 +191,7 @@ class CandidateSearch:
         """
         s = self.settings
         if self.indexes is None:
+            # "mips" has one index of all columns (Algorithm 1).
             bounds = self.layout.bounds
             self.indexes = ChunkIndexes(
                 s.index,
@@ -190,6 +202,9 @@ class CandidateSearch:
                 n_jobs=self.n_threads,
             )
         elif self.work_since < REBUILD_AFTER * self._cost_of_building():
+            # Section 4, "Updates of data structures": candidates are scored from the weights of the
+            # moment, so that an index may be somewhat old, and is built again when that costs a
+            # small part of the steps. The paper moves single rows.
             self.new_pass = False
             return
         self.indexes.build(self.weights.W, some_queries() if s.index == "hnsw" else None)

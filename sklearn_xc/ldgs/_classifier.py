@@ -398,6 +398,7 @@ class LDGSClassifier(
             before = None
             if self.warm_start and self.__sklearn_is_fitted__():
                 self._check_state()
+                # Before validation changes classes and features, with which these weights go.
                 before = self.classes_, self.n_features_in_, self._start_weights()
             require_graded_loss(self)
             rows, Y, weight, texts = validate_with_texts(
@@ -407,11 +408,13 @@ class LDGSClassifier(
             if before is not None:
                 require_same_data(self, *before[:2])
                 start = before[2]
+            # Texts follow the samples, so that numbers of samples stay.
             if texts.n:
                 weight = texts.weights_below(weight, rows.shape[0])
                 Y = texts.labels_below(Y, self._encoding.kind == "binary")
                 rows = texts.below(rows)
             single = self._encoding.kind != "multilabel"
+            # `given` has all columns: what "auto" measures of X must not depend on which are kept.
             given, before = rows, self._columns
             columns = self._keep_columns(rows.features, rows.shape[1], start is None, rows.dense)
             rows = rows if columns is None else rows.as_sparse().narrowed(columns)
@@ -449,16 +452,12 @@ class LDGSClassifier(
     def _keep(self, outcome: LDGSOutcome, lasting: bool = True, told: bool = False) -> None:
         """Predict with what training has come to.
 
-        Parameters
-        ----------
-        outcome : LDGSOutcome
-        lasting : bool, default=True
-            Whether the next call goes on from these steps; if it takes them back, what belongs to
-            lasting steps stays, and only what is known of rows and units is new.
-        told : bool, default=False
-            Whether `loss_curve_` and `n_scored_` tell of other steps of this call already.
+        `lasting` says that the next call goes on from these steps, `told` that `loss_curve_` and
+        `n_scored_` are of other steps of this call already.
         """
         plan, state = outcome.plan, outcome.state
+        # The next call takes these steps back: what belongs to lasting steps stays, and only what
+        # is known of samples and units is new.
         if not lasting:
             before = self._state
             state = replace(
@@ -500,6 +499,7 @@ class LDGSClassifier(
                     "the weights left the range of float32: use a smaller learning_rate, or "
                     "scale the features"
                 )
+        # Two classes have one score, that of the second less that of the first.
         if self._encoding.kind == "binary" and self.similarity == "linear":
             coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
         elif self._is_to_turn(coef, table):
@@ -521,6 +521,8 @@ class LDGSClassifier(
             )
         W, state = self._kept_embeddings(), self._state
         b = np.asarray(self.intercept_, dtype=np.float32) + np.float32(state.threshold)
+        # Any two rows with this difference score alike; these have no mean, at which the ridge is
+        # least.
         if len(W) == 1:  # two classes, one score
             W, b = np.concatenate([-W, W]) / 2, np.concatenate([-b, b]) / 2
         squares = tuple(part.copy() for part in state.squares)
@@ -528,6 +530,7 @@ class LDGSClassifier(
 
     @property
     def _n_features_out(self) -> int:
+        """Width of what `transform` returns."""
         table = self._kept_table()
         return self.n_features_in_ if table is None else table.shape[1]
 
@@ -543,6 +546,7 @@ class LDGSClassifier(
             return table
         n_kept, dim = table.shape
         starts = np.zeros(self.n_features_in_ + 1, dtype=np.int64)
+        # A CSR with `dim` entries in the rows of kept columns and none in the others.
         starts[self._columns + 1] = dim
         parts = table.ravel(), np.tile(np.arange(dim, dtype=np.int32), n_kept), np.cumsum(starts)
         return narrow_indices(sparse.csr_array(parts, (self.n_features_in_, dim)))
@@ -558,19 +562,23 @@ class LDGSClassifier(
         return vars(self)["input_embeddings_"]
 
     def _columns_by_hand(self) -> np.ndarray:
+        """Return columns that `coef_` has weights of; none where a layer is between."""
         if self._kept_table() is None:
             return super()._columns_by_hand()
         return self._columns[:0]
 
     def _may_keep_few(self) -> bool:
+        """Return whether weights of columns without entries are zero, and need not be kept."""
         # distances to rows themselves, which other columns lengthen, are of all columns
         return self.similarity == "linear" or self.hidden_dim is not None
 
     def _move_columns(self, before: np.ndarray) -> None:
+        """Bring squares and the layer of the columns `before` to those of now."""
         self._state, table = self._state.in_columns(before, self._columns), self._kept_table()
         if table is None:
             return
         seed = check_random_state(self.random_state).randint(2**31)
+        # New columns start as those of a fit do; the others keep their embeddings.
         drawn = drawn_table(seed, self._n_kept, table.shape[1], self._state.units)
         drawn[np.searchsorted(self._columns, before)] = table  # type: ignore[arg-type]
         self.input_embeddings_ = drawn
@@ -603,11 +611,14 @@ class LDGSClassifier(
         rows = self._feature_rows(X)
         table = self._kept_table()
         E = embedded(rows, table, self._threads(), None if table is None else self._column_map)
+        # Without a layer the samples are their own embeddings: what the caller changes must not be
+        # X.
         return E.copy() if np.may_share_memory(E, rows.data) else E
 
     def _topk_probabilities(
         self, rows: Rows, k: int, only: Restriction | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k best classes and their probabilities; ValueError where there are none."""
         try:
             has_probabilities(self)
         except AttributeError as error:
@@ -622,10 +633,12 @@ class LDGSClassifier(
     _not_saved = (*BaseXCClassifier._not_saved, "_search")
 
     def _prepare_index(self) -> None:
+        """Prepare exact predictions, and forget the index of label embeddings of before."""
         super()._prepare_index()
         vars(self).pop("_search", None)
 
     def _scores_of(self, state: dict[str, Any] | None = None) -> EmbeddedScores:
+        """Return how scores come from samples, of this model or of the attributes in `state`."""
         state = vars(self) if state is None else state
         binary = state["_encoding"].kind == "binary"
         table, squared = state["input_embeddings_"], state["_squared"]
@@ -635,6 +648,7 @@ class LDGSClassifier(
         return EmbeddedScores(state["n_features_in_"], binary, table, squared, columns)
 
     def _require_size(self, n_classes: int, n_features: int) -> None:
+        """Refuse weights that cannot fit into memory."""
         super()._require_size(n_classes, n_features)
         width = self.hidden_dim
         if isinstance(width, str):  # "auto": whichever takes less
@@ -643,5 +657,6 @@ class LDGSClassifier(
         require_weights(width, n_classes, n_features, width or n_features)
 
     def _check_loaded(self, mapped: bool) -> None:
+        """Raise ValueError if attributes that were loaded do not fit together."""
         super()._check_loaded(mapped)
         check_loaded(self)

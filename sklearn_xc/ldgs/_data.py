@@ -18,16 +18,10 @@ LabelledSamples: TypeAlias = tuple[Matrix, Positives, np.ndarray | None]
 
 
 def positives_of(Y: sparse.csr_array, encoding: LabelEncoding) -> Positives:
-    """Return the positives of samples whose labels are encoded.
-
-    Parameters
-    ----------
-    Y : csr_array of uint8 (n_samples, n_columns), of float32 with grades
-        See `base._labels.encode`.
-    encoding : LabelEncoding
-    """
+    """Return the positives of samples whose labels are encoded; float32 values of Y are grades."""
     if encoding.kind != "multilabel":
         return Positives(np.arange(Y.shape[0] + 1, dtype=np.int64), codes_of(Y))
+    # With one column there is no negative, and all losses are constant.
     if Y.shape[1] < 2:
         raise ValueError(
             "y has one column: the losses rank labels against each other, so that at least two "
@@ -55,8 +49,8 @@ def held_out_of(
 ) -> np.ndarray:
     """Return samples kept from training, at random: ndarray of bool (n_samples,).
 
-    None without `early_stopping`. With one class a sample, a class keeps at least one of its
-    samples. The last `n_texts` are texts of labels, which stay.
+    Without `early_stopping` there are none. With one class a sample, a class keeps at least one of its
+    samples for training. The last `n_texts` are texts of labels, which stay.
     """
     n_samples, fraction = len(positives.indptr) - 1, model.validation_fraction
     held_out = np.zeros(n_samples, dtype=bool)
@@ -64,6 +58,7 @@ def held_out_of(
         return held_out
     if model._encoding.kind != "multilabel":
         return held_out_samples(positives.ids, fraction, rng, sample_weight, n_texts)
+    # Samples of weight zero tell nothing, neither in training nor when they are held out.
     counted = np.arange(n_samples - n_texts)
     if sample_weight is not None:
         counted = np.flatnonzero(sample_weight[: len(counted)] > 0)
@@ -75,6 +70,7 @@ def in_runs(positives: Positives) -> bool:
     """Return whether samples of a part come in runs of one label, which no step should be made
     of.
     """
+    # Neighbours with several labels each do not come in runs of one.
     ones = np.diff(positives.indptr) == 1
     return sorted_by_class(positives.ids[positives.indptr[:-1][ones]])
 

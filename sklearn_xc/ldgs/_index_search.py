@@ -69,6 +69,8 @@ class SearchesLabels:
         only = {"labels": labels, "exclude": exclude, "label_weight": label_weight}
         if search == "exact":
             return super().predict_topk(X, k, scores, sparse_output, **only)
+        # An index knows all labels: those of a restriction might not be among the best that it
+        # names.
         for name, given in only.items():
             if given is not None:
                 raise ValueError(
@@ -110,15 +112,11 @@ class Search:
     ) -> tuple[np.ndarray, np.ndarray, float]:
         """Return the k best classes of each row, their scores, and the recall@10 that was measured.
 
-        Parameters
-        ----------
-        rows : Rows
-            Embeddings.
-        coef, intercept : ndarray of float32 (n_classes, dim) and (n_classes,)
-        squared : bool
-            Whether scores are minus squared distances.
+        The rows are embeddings; `squared` says that scores are minus squared distances.
         """
         X = rows.matrix()
+        # The constant of a class is the inner product with 1: <x, w> + b, or 2 <x, w> - ||w||^2 +
+        # b. The last is the score but for ||x||^2, which is the same for all classes of a sample.
         constant = np.ones((rows.shape[0], 1), dtype=np.float32)
         queries = (
             sparse.csr_array(sparse.hstack([X, constant]))
@@ -131,6 +129,7 @@ class Search:
                 self._built = coef, intercept, self._build(coef, intercept, squared, queries)
             index = self._built[2]
         ids, scores = index.query(queries, k)
+        # What was left out above.
         if squared:
             scores = scores - np.einsum("ij,ij->i", X, X)[:, None]
         return ids, scores, index.recall_
@@ -138,6 +137,7 @@ class Search:
     def _build(
         self, coef: np.ndarray, intercept: np.ndarray, squared: bool, queries: Matrix
     ) -> SphericalIndex | HNSWIndex | ExactIndex:
+        """Return an index of label embeddings, each with its constant as one more column."""
         coef, last = dense(coef), np.array(intercept, dtype=np.float32)
         if squared:
             last -= np.einsum("ij,ij->i", coef, coef)

@@ -38,6 +38,7 @@ def empty_on_lines(shape: tuple[int, int]) -> np.ndarray:
     others.
     """
     size, line = shape[0] * shape[1], 64
+    # An array of NumPy may begin within a line: one line more, of which the beginning is left out.
     memory = np.empty(size + line, dtype=np.int8)
     first = -memory.ctypes.data % line
     return memory[first : first + size].reshape(shape)

@@ -49,6 +49,7 @@ class ChunkLists:
         n_clusters = self._most_clusters or max(1, round(n_rows**0.5))
         self._n_clusters = n_clusters = min(n_clusters, n_rows)
         self._n_probes = min(self._n_probes, n_clusters)
+        # Before any of the lists is made.
         self._require_memory(n_rows)
         n_chunks, longest = len(bounds) - 1, len(as_blocks(np.empty((n_clusters, 0))))
         self._starts = np.empty((n_chunks, n_clusters + 1), dtype=np.int64)
@@ -57,15 +58,20 @@ class ChunkLists:
         for j in range(n_chunks):
             assigned, own = self._clusters(W, j)
             centroids.append(own.ravel())
+            # Blocks of a chunk lie in the order of its clusters; those of the chunks follow one
+            # another.
             starts, members = grouped(assigned, n_clusters)
             ids.append(members)
             self._starts[j], self._offsets[j] = starts, end
             end += members.size * int(self._n_words[j])
+            # A query reads n_probes distinct lists: at worst the longest. The scratch holds their
+            # scores, or those of all centroids, whichever are more.
             read = np.sort(np.diff(starts))[::-1][: self._n_probes].sum()
             longest = max(longest, int(read))
         self._centroids, self._ids = np.concatenate(centroids), np.concatenate(ids)
         self._values = np.empty(end, dtype=np.int32)
         self._scales = np.empty(len(self._ids), dtype=np.float32)
+        # Two walks, since the sizes of all chunks have to be known before the arrays are made.
         first = 0
         for j, members in enumerate(ids):
             a, b = int(bounds[j]), int(bounds[j + 1])
@@ -85,6 +91,7 @@ class ChunkLists:
         return self
 
     def _require_memory(self, n_rows: int) -> None:
+        """Refuse lists that do not fit into memory."""
         n_chunks, n_columns = len(self._bounds) - 1, int(self._bounds[-1])
         places = n_rows + LANES // 2 * self._n_clusters  # the last blocks are half full
         require_memory(
@@ -102,6 +109,8 @@ class ChunkLists:
         a, b = int(self._bounds[j]), int(self._bounds[j + 1])
         before, n_clusters = self._directions[j], self._n_clusters
         directions = train(
+            # Directions of the build before, where there are some: weights have moved little, and
+            # AGAIN iterations follow them.
             W[:, a:b],
             n_clusters,
             self._seed,
@@ -112,6 +121,7 @@ class ChunkLists:
         )
         assigned = assign(W, directions, self._n_threads, a)
         squares = np.einsum("ij,ij->i", W[:, a:b], W[:, a:b])
+        # The root mean square of the norms in a cluster; an empty one has length 0.
         total = np.bincount(assigned, squares, minlength=n_clusters)
         count = np.bincount(assigned, minlength=n_clusters)
         scale = np.sqrt(total / np.maximum(count, 1)).astype(np.float32)
@@ -121,12 +131,8 @@ class ChunkLists:
     def candidates(self, H: np.ndarray, n: int, n_first: int | None = None) -> np.ndarray:
         """Return rows that score best in each chunk, int32 (n_queries, n_chunks, n); -1: padding.
 
-        Parameters
-        ----------
-        H : C-contiguous ndarray of float32 (n_queries, n_columns)
-        n_first : int, default=None
-            The best `n_first` of them stand first, then the next up to twice as many, and so on;
-            None puts them in any order.
+        The best `n_first` stand first, then the next up to twice as many, and so on; with None they
+        are in any order. H is in C order.
         """
         retrieved = np.empty((len(H), len(self._offsets), n), dtype=np.int32)
         n_threads = self._n_threads if len(H) * self.work_of_query > WORTH_THREADS else 1
@@ -172,6 +178,7 @@ def grouped(assigned: np.ndarray, n_clusters: int) -> tuple[np.ndarray, np.ndarr
     count = np.diff(pattern.indptr)
     starts = np.concatenate([[0], np.cumsum(-(-count // LANES))]).astype(np.int64)
     ids = np.full((max(1, int(starts[-1])), LANES), -1, dtype=np.int32)
+    # From the place of a row among the sorted ones to that behind what fills up clusters before.
     shift = LANES * starts[:-1] - pattern.indptr[:-1]
     ids.ravel()[np.arange(n_rows) + np.repeat(shift, count)] = pattern.indices
     return starts, ids

@@ -57,6 +57,7 @@ class ColumnLayout:
 
     def __init__(self, dim: int, n_chunks: int, score: str, fit_intercept: bool) -> None:
         self.bounds = chunk_bounds(dim, n_chunks)
+        # Chunk j has moved by j columns: one more at the end of each before it.
         self.bounds += np.arange(n_chunks + 1, dtype=np.int32)
         self.n_columns = int(self.bounds[-1])
         self.last = self.bounds[1:] - 1
@@ -72,6 +73,7 @@ class ColumnLayout:
         """Return a number for each column, from one a dimension or one for all; 0 for
         intercepts.
         """
+        # Intercepts bear no ridge: their columns stay 0.
         wide = np.zeros(self.n_columns, dtype=np.float32)
         wide[self.plain] = values
         return wide
@@ -89,6 +91,8 @@ class ColumnLayout:
             starts = self.bounds[:-1]
             W[:, self.last] = -np.add.reduceat(W * W, starts, axis=1)
         elif self._constant:
+            # Each of the n_chunks last columns has an equal part, and each is multiplied by the
+            # constant.
             W[:, self.last] = intercept[:, None] / (self._constant * len(self.last))
         return W
 
@@ -102,6 +106,7 @@ class ColumnLayout:
         """Return embeddings (n, n_columns) made ready for the product with label embeddings, in
         place.
         """
+        # -||x - w||^2 = <(2 x, 1), (w, -||w||^2)> - ||x||^2, chunk by chunk.
         if self.squared:
             E *= 2
         E[:, self.last] = 1 if self.squared else self._constant
@@ -111,6 +116,7 @@ class ColumnLayout:
         """Return the gradient in the embeddings from that in their queries, in place."""
         if self.squared:
             of_queries *= 2
+        # Constants of a query have no embedding behind them.
         of_queries[:, self.last] = 0
         return of_queries
 

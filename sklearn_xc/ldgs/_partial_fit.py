@@ -109,14 +109,7 @@ class LDGSInParts(TrainsInParts):
         sample_weight: ArrayLike | None,
         label_features: MatrixLike | Sequence[MatrixLike] | None,
     ) -> LabelledSamples:
-        """Check parameters and data of a `partial_fit`, and take in new classes.
-
-        Returns
-        -------
-        X : ndarray or csr_array of float32 (n_samples, n_features)
-        positives : Positives
-        sample_weight : ndarray of float32 (n_samples,), or None
-        """
+        """Check parameters and data of a `partial_fit`, and take in new classes."""
         check_labels(y, grades_of(self))
         first, multilabel = not self.__sklearn_is_fitted__(), is_indicator(y)
         if not first and multilabel != (self._encoding.kind == "multilabel"):
@@ -141,10 +134,14 @@ class LDGSInParts(TrainsInParts):
         sample_weight: ArrayLike | None,
         first: bool,
     ) -> tuple[Matrix, sparse.csr_array, np.ndarray | None]:
+        """Check a part with an indicator; its columns are the classes, the same in all calls."""
         if not first:
             self._check_state()
+            # `validate_fit` sets these anew, as for a fit: they are put back when the part fits
+            # them.
             encoding, n_features = self._encoding, self.n_features_in_
             support, beginning = self._support, self._beginning
+            # A DataFrame may have its columns in another order.
             y = in_order_of(y, encoding.classes_)
         require_graded_loss(self)
         rows, Y, weight = validate_fit(self, X, y, sample_weight)
@@ -168,16 +165,11 @@ class LDGSInParts(TrainsInParts):
     def _train_on_part(self, samples: LabelledSamples, first: bool, n_before: int) -> None:
         """Make one pass over more samples and the leftover ones (see `training/_waiting.py`).
 
-        Parameters
-        ----------
-        samples : tuple
-            X, positives and weights.
-        first : bool
-            Whether to train from the start.
-        n_before : int
-            Calls before.
+        `first` says to train from the start, `n_before` counts the calls before.
         """
         waiting, n_new = None if first else self._take_back(), samples[0].shape[0]
+        # A cold start whose only steps were on leftover samples begins again, with these and the
+        # new ones.
         cold = first or (waiting is not None and waiting.cold)
         if waiting is not None:
             samples = waiting.followed_by(*samples)
@@ -189,8 +181,10 @@ class LDGSInParts(TrainsInParts):
         else:
             plan = plan_of_part(self, self.hidden_dim_, self.gradient_, self._state.form)
             state = replace(self._state, form=plan.form)
+        # Before units are measured: a corrupt row must not decide them.
         rows = without_far_rows(state, as_rows(samples[0]), samples[2], known=not cold)
         samples = rows.matrix(), *samples[1:]
+        # Leftover samples of the call before have been counted already.
         new = np.arange(n_samples - n_new, n_samples)
         state = having_seen(state, self._problem(samples, new))
         columns = self._keep_columns(rows.features, rows.shape[1], cold, rows.dense)
@@ -203,6 +197,7 @@ class LDGSInParts(TrainsInParts):
 
         def train(some: np.ndarray, progress: Progress) -> LDGSOutcome:
             """Return a pass over some of the samples."""
+            # A stream by the number of samples visited so far, whatever calls they came in.
             number = stream(seed, "part", int(state.n_visited)).integers(2**31)
             return fit_ldgs(
                 self._problem(samples, some),
@@ -221,6 +216,7 @@ class LDGSInParts(TrainsInParts):
             outcome = train(whole, progress)
             self._keep(outcome)
             plan, state, cold, progress = outcome.plan, outcome.state, False, SILENT
+        # Lasting weights, to which the next call goes back from the steps on leftover samples.
         before = () if cold else self._tables()
         self._waiting = None
         if len(rest):
@@ -251,6 +247,7 @@ class LDGSInParts(TrainsInParts):
     def _put_back(
         self, coef: np.ndarray, intercept: np.ndarray, table: np.ndarray | None = None
     ) -> None:
+        """Become the model of these tables, with the threshold of now."""
         self.coef_ = self._as_coef(coef) if table is None else coef
         self.intercept_ = intercept - np.float32(self._state.threshold)
         self.input_embeddings_ = table
@@ -262,10 +259,12 @@ class LDGSInParts(TrainsInParts):
         require_weights(self.hidden_dim_, n_classes, self._n_kept, width)
 
         def placed(rows: np.ndarray) -> np.ndarray:
+            """Return rows of the classes before among zeros for the new ones."""
             grown = np.zeros((n_classes, *rows.shape[1:]), dtype=np.float32)
             grown[places] = rows
             return grown
 
+        # Leftover steps are of the classes before: undone first, then placed like the weights.
         waiting = self._take_back()
         W, b, table, (squares_W, squares_U) = self._start_weights()
         if len(squares_W):

@@ -25,7 +25,7 @@ class Scoring(Protocol):
 
     @property
     def n_classes(self) -> int:
-        """Return how many scores a sample has."""
+        """Number of scores of a sample."""
 
     def scores(self, samples: np.ndarray) -> np.ndarray:
         """Return scores (n, n_classes) of samples."""
@@ -36,12 +36,8 @@ def embedded(
 ) -> np.ndarray:
     """Return embeddings of samples, ndarray of float32 (n_rows, dim).
 
-    Parameters
-    ----------
-    rows : Rows
-    table : ndarray of float32 (n_features, dim), or None: the samples themselves
-    columns : ColumnMap, default=None
-        The features that `table` is of; by default all.
+    Without a table the samples are their own; `columns` are the features that it is of, by default
+    all.
     """
     if table is None:
         X = rows.matrix()
@@ -67,6 +63,7 @@ def dense(coef: np.ndarray | sparse.spmatrix | sparse.sparray) -> np.ndarray:
 
 def score_blocks(steps: Scoring, samples: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield slices of `samples`, and their scores (n, n_classes) while they are trained."""
+    # Scores of all samples and classes may not fit into memory.
     size = max(1, SCORES_AT_ONCE // steps.n_classes)
     for start in range(0, len(samples), size):
         part = slice(start, start + size)
@@ -88,15 +85,9 @@ def precision_at_1(steps: Scoring, samples: np.ndarray, sample_weight: np.ndarra
 def best_threshold(
     steps: Scoring, samples: np.ndarray, sample_weight: np.ndarray | None, seed: int
 ) -> np.float32:
-    """Find the score above which predicted labels have the highest micro-averaged F1.
+    """Find the score above which labels predicted have the highest micro-averaged F1.
 
-    Parameters
-    ----------
-    steps : Steps
-        That have been made.
-    samples : ndarray of int
-        Those to validate on; of more than `N_VALIDATION` that number is drawn.
-    sample_weight : ndarray of float32 (n_samples,), or None
+    It is found on some samples; of more than `N_VALIDATION` that number is drawn.
     """
     positives = steps.positives
     if len(samples) > N_VALIDATION:
@@ -107,18 +98,22 @@ def best_threshold(
     n_positive = np.diff(positives.indptr)[samples] @ weight[samples]
     values, hits, counted = [], [], []
     for part, scores in score_blocks(steps, samples):
+        # Labels beyond the HIGHEST of a sample are hardly ever predicted at the best threshold.
         best = np.argpartition(-scores, n_best - 1, axis=1)[:, :n_best]
         values.append(np.take_along_axis(scores, best, axis=1).ravel())
         counted.append(np.repeat(weight[samples[part]], n_best))
         for i, found in zip(samples[part], best, strict=True):
             own = positives.ids[positives.indptr[i] : positives.indptr[i + 1]]
+            # One entry for each of values: whether the label is one of the sample.
             hits.append(np.isin(found, own))
     values, counted = np.concatenate(values), np.concatenate(counted)
     order = np.argsort(-values, kind="stable")
     values, counted = values[order], counted[order].astype(np.float64)
+    # With the m highest scores predicted: F1 = 2 TP / (m + n_positive), all of them weighted sums.
     found = np.cumsum(np.concatenate(hits)[order] * counted)
     f1 = 2 * found / (np.cumsum(counted) + n_positive)
     last = int(np.argmax(f1))  # the lowest score that is still predicted
+    # Half way to the next score, so that rounding moves no label across.
     below = values[last + 1] if last + 1 < len(values) else values[last] - 1
     return np.float32((values[last].astype(np.float64) + below) / 2)
 

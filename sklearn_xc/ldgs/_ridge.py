@@ -22,16 +22,8 @@ def automatic_ridge(
     """Return the ridge of alpha="auto" for all samples, in the units of the steps, and what it asks
     of the rate of steps on all classes: a factor.
 
-    A softmax of one class a row has what serves rows held out best, parts and all else the
-    usual one.
-
-    Parameters
-    ----------
-    problem : Problem
-        With rows in these units.
-    params : LDGSClassifier
-    usual : float
-    n_passes, seed, n_threads : int
+    A softmax of one class a sample has what serves samples held out best, parts and all else the
+    usual one. `problem` is an LDGSProblem with rows in these units.
     """
     if not problem.whole or problem.multilabel or params.loss != "cross_entropy":
         return usual, 1.0
@@ -62,7 +54,6 @@ class Ridge:
 
     Parameters
     ----------
-    table : ndarray of float32 (n_rows, n_columns)
     squares : ndarray of float32 (n_rows,), or of size 0 without Adagrad
     strength : ndarray of float32 (n_columns,)
         alpha, for each column.
@@ -78,6 +69,8 @@ class Ridge:
         self._adaptive = len(squares) > 0
         self._strength = strength
         lazy = self._adaptive and self._most > 0
+        # Row k owes alpha (now - settled[k]) / sqrt(squares[k]) of itself. Only Adagrad needs it
+        # row by row; kernels take empty arrays for none.
         self._settled = np.zeros(len(table)) if lazy else NOTHING_SETTLED
         self._of_kernel = strength if lazy else NO_STRENGTH
         self._before = self._now = self._finished = 0.0  # sums of rates
@@ -93,11 +86,13 @@ class Ridge:
 
     def all_are_settled(self) -> None:
         """Note that the step has touched all rows."""
+        # Adagrad's kernels settle each row that they touch. Without it steps bear no ridge.
         if self._adaptive:
             self._finished = self._now
 
     def is_due(self) -> bool:
         """Return whether what rows owe that were not touched is worth a pass over all."""
+        # A row has to lose owed / sqrt(its squares) of itself.
         owed = (self._now - self._finished) * self._most
         return owed > RIDGE_AT_ONCE * (self._typical if self._adaptive else 1)
 
@@ -119,9 +114,11 @@ class Ridge:
             known = self._squares > 0
             self._typical = float(np.sqrt(self._squares[known].mean())) if known.any() else 0.0
             return True
+        # w' = -alpha w over so much time, exactly.
         self._table *= np.exp(-owed * self._strength)
         if len(self._norms):
             last = self._norms[1:] - 1
+            # Last columns hold minus the squared length: shrunk rows have another.
             self._table[:, last] = 0
             squares = np.add.reduceat(self._table * self._table, self._norms[:-1], axis=1)
             self._table[:, last] = -squares
@@ -131,6 +128,7 @@ class Ridge:
         """Return the table without what it still owes; it stays as it is."""
         if self._now == self._finished or self._most == 0:
             return self._table
+        # `model` is asked for while training goes on: a copy bears what it owes.
         twin = copy.copy(self)
         twin._table, twin._settled = self._table.copy(), self._settled.copy()
         twin.finish(n_threads)

@@ -71,6 +71,7 @@ class LDGSState:
 
     def require_sizes(self, n_classes: int, n_features: int, n_kept: int) -> None:
         """Raise ValueError unless the state is one of so many classes, features and columns."""
+        # Empty without Adagrad, and of features where there is no table of them.
         sizes = [{0, n_classes}, {0, n_kept}]
         for squares, allowed in zip(self.squares, sizes, strict=True):
             if not is_array(np.float32, finite=False)(squares) or len(squares) not in allowed:

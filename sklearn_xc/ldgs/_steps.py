@@ -25,17 +25,10 @@ class LDGSSteps:
 
     Parameters
     ----------
-    rows : Rows
-    positives : Positives
+    rows, positives, sample_weight : Rows, Positives, ndarray or None
         Of all samples.
-    sample_weight : ndarray of float32 (n_samples,), or None
     visited : ndarray of int
         The samples to train on.
-    weights : Weights
-    layout : ColumnLayout
-    settings : StepSettings
-    seed : int
-    n_threads : int
     searching : bool, default=False
         Whether the warm-up is over.
     mean_weight : float, default=None
@@ -76,6 +69,7 @@ class LDGSSteps:
         else:
             if mean_weight is None:
                 mean_weight = sample_weight[visited].mean(dtype=np.float64)
+            # Of mean 1, so that a rate means the same with any unit of weights.
             self.factor = (sample_weight / mean_weight).astype(np.float32)
         self.sum_of_factors = self.factor[self.visited].sum(dtype=np.float64)
         # weight of each sample's loss in a step
@@ -98,6 +92,7 @@ class LDGSSteps:
         return self.search is not None and self.search.searching
 
     def _set_ridges(self, of_W: Strength, of_U: Strength) -> None:
+        """Set the ridge on both tables."""
         w, layout = self.weights, self.layout
         self.ridge_W = Ridge(w.W, w.squares_W, layout.columns(of_W), layout.norms)
         self.ridge_U = None
@@ -105,6 +100,7 @@ class LDGSSteps:
             self.ridge_U = Ridge(w.U, w.squares_U, layout.columns(of_U), NO_NORMS)
 
     def _allocate(self) -> None:
+        """Make the memory of a step."""
         K, P = self.weights.W.shape
         n = min(self.settings.batch_size, len(self.visited))
         self.places = scratch_places(self.n_threads, K)
@@ -115,6 +111,8 @@ class LDGSSteps:
             return
         n_blocks = -(-K // _full_gradient.block_size())
         dense = self.settings.loss == "cross_entropy"
+        # Scores, of sparse gradients also the classes and gradients of each; of cross-entropy the
+        # gradient in W and the part of each block in H.
         need = 4 * (n * K * (1 if dense else 3) + (K * P + n_blocks * n * P) * dense)
         require_memory(
             need,
@@ -161,11 +159,13 @@ class LDGSSteps:
             with self.pace.on(len(batch)):
                 time, step = start + span * b / self.n_batches, start * self.n_batches / span + b
                 loss += self.step(batch, self.rate(time, step), rng)
+            # At once: further steps would only spread NaN.
             if not np.isfinite(loss):
                 raise FloatingPointError(f"the loss in pass {number + 1} was not finite")
         return loss / self.sum_of_factors
 
     def rate(self, passes: float, step: float) -> float:
+        """Return the rate of a step, by time in passes or by the number of steps before."""
         s = self.settings
         if s.decay == "inverse_steps":
             return s.learning_rate / (1 + step)
@@ -174,11 +174,12 @@ class LDGSSteps:
         return s.learning_rate * share_of_rate(s.decay, passes, s.max_iter)
 
     def step(self, batch: np.ndarray, rate: float, rng: np.random.Generator | None) -> float:
-        """Return a step on a mini-batch; returns the weighted sum of its losses before the step."""
+        """Make a step on a mini-batch; returns the weighted sum of its losses before it."""
         E = self.embed(batch)
         H = self.layout.queries(E)
         positives = self.positives_of(batch)
         share = self.shares[batch]
+        # The ridge is on the mean loss: a step on fewer samples bears its share.
         carried = rate * float(share.sum())
         self.ridge_W.advance(carried)
         if self.settings.gradient == "exact":
@@ -190,6 +191,8 @@ class LDGSSteps:
             of_H = self.back_and_step(
                 H, EntryLists(found.ids.ravel(), found.values.ravel(), *found.spans()), share, rate
             )
+        # The gradient in U is that in the embeddings, times the features: the chain rule through E
+        # = X U.
         w, ridge = self.weights, self.ridge_U
         if w.U is not None and ridge is not None:
             of_E = self.layout.of_embeddings(of_H)
@@ -203,6 +206,7 @@ class LDGSSteps:
 
     @property
     def n_classes(self) -> int:
+        """Number of scores of a sample."""
         return len(self.weights.W)
 
     def take_off_what_is_due(self) -> None:
@@ -243,6 +247,7 @@ class LDGSSteps:
     def scores(self, samples: np.ndarray) -> np.ndarray:
         """Return scores (n, n_classes) of samples."""
         E = self.embed(samples)
+        # Before `queries` changes E in place.
         square = np.einsum("ij,ij->i", E, E)[:, None]
         scores = self.layout.queries(E) @ self.weights.W.T
         return scores - square if self.layout.squared else scores
@@ -250,6 +255,7 @@ class LDGSSteps:
     # ---------------------------------------------------------------------------- the input side
 
     def lists_of(self, batch: np.ndarray) -> EntryLists:
+        """Return the features of the samples of a mini-batch."""
         rows = self.rows
         begin, stop = rows.indptr[batch], rows.indptr[batch + 1]
         return EntryLists(rows.indices, rows.data, begin, stop - begin, rows.dense)
@@ -271,6 +277,8 @@ class LDGSSteps:
             )
         else:
             entries = ranges(begin, count)
+            # Without a layer an embedding is the sample itself, with a column more at the end of
+            # each chunk.
             of_row = np.repeat(np.arange(len(batch)), count)
             E[of_row, self.layout.plain[rows.indices[entries]]] = rows.data[entries]
         return E
@@ -282,6 +290,7 @@ class LDGSSteps:
         return self.layout.queries(self.embed(np.sort(some)))
 
     def positives_of(self, batch: np.ndarray) -> Positives:
+        """Return the positives of the samples of a mini-batch."""
         weight = self.positives.weight
         if self.one_each:  # entry i is that of sample i
             indptr, entries = np.arange(len(batch) + 1, dtype=np.int64), batch
@@ -299,10 +308,12 @@ class LDGSSteps:
     def exact(
         self, H: np.ndarray, positives: Positives, share: np.ndarray, rate: float
     ) -> tuple[np.ndarray, np.ndarray]:
+        """Step label embeddings by all classes; returns losses and the gradient in H before."""
         s, w, n = self.settings, self.weights, len(H)
         losses = np.empty(n)
         if s.loss == "cross_entropy":
             of_H = np.empty_like(H)
+            # Gradients of both factors of Z = H W^T in one call; W steps afterwards.
             *buffers, of_W = self.buffers
             scratch = _full_gradient.BlockScratch(self.Z[:n], *buffers)
             _full_gradient.cross_entropy(
@@ -312,6 +323,7 @@ class LDGSSteps:
             _row_updates.step_all(
                 w.W, of_W, w.squares_W, rate, *self.ridge_W.of_step(), self.n_threads
             )
+            # `step_all` has touched every row.
             self.ridge_W.all_are_settled()
             return losses, of_H
         ids, gradient = (buffer[:n] for buffer in self.buffers)
@@ -332,6 +344,8 @@ class LDGSSteps:
         """Step the label embeddings; returns the gradient in H before that, (n, n_columns)."""
         w = self.weights
         of_H = np.empty_like(H)
+        # Before W steps: both layers step by the gradient at the same point. Without a layer nobody
+        # reads it.
         if w.U is not None:
             n_threads = self.threads(int(lists.count.sum()))
             _row_updates.combine(*lists, w.W, of_H, n_threads)
@@ -356,6 +370,7 @@ class LDGSSteps:
     ) -> np.ndarray:
         """Step the rows of a table that have an entry; returns which."""
         n_entries = int(lists.count.sum())
+        # Each entry may be of a row of its own, and there are no more rows than the table has.
         most = min(n_entries, len(table))
         touched = np.empty(most, dtype=np.int32)
         starts = np.empty(most + 1, dtype=np.int64)

@@ -193,10 +193,12 @@ def first_state(
     if params.learning_rate == "auto":
         n_entries = len(rows.data) if few else np.count_nonzero(rows.data)
         few = n_entries < MOSTLY_ZEROS * max(1, rows.shape[0] * rows.shape[1])
+    # `few` decides for sparse steps, whatever holds X: entries are counted where "auto" measures X.
     plan = make_plan(params, few, n_columns or rows.shape[1], n_classes, single)
     by_column = plan.form == "columns"
     units = Units(by_column, by_column and params.fit_intercept) if plan.in_units else None
     if params.similarity != "linear" and params.learning_rate == "auto":
+        # Of lengths only, from which the rate of distances is taken.
         units = Units()  # not for X: distances have its unit, and so have steps
     return plan, LDGSState(plan.form, units, RowsSeen())
 
@@ -224,6 +226,7 @@ def plan_of_part(params: BaseEstimator, hidden_dim: int | None, gradient: str, f
     """Return the plan of one more part: only what a parameter names may have changed."""
     if params.gradient != "auto":
         gradient = params.gradient
+    # Steps by feature are exact only: another gradient needs embeddings of rows.
     if form == "features" and gradient != "exact":
         form = "rows"
     rate = rate_of(params, form)
@@ -247,6 +250,7 @@ def _begin_and_span(
     """Return where the passes begin and how long one is, in passes over all samples seen."""
     if problem.whole:
         return None, 1.0
+    # Rates fall by passes over all samples seen: a part is as much of a pass as it is of these.
     n_rows = max(1, state.seen.n_rows)
     return state.n_visited / n_rows, n_visited / n_rows
 
@@ -268,24 +272,9 @@ def fit_ldgs(
     n_threads: int,
     progress: Progress,
 ) -> LDGSOutcome:
-    """Make passes over the samples.
+    """Make passes over the samples, at most `n_passes` after `n_before` of calls before.
 
-    Parameters
-    ----------
-    problem : LDGSProblem
-    params : LDGSClassifier
-        Whose parameters are read, and nothing else.
-    plan : Plan
-    state : LDGSState
-    start : Start or None
-    n_passes, n_before : int
-        At most, and those of calls before.
-    seed, n_threads : int
-    progress : Progress
-
-    Returns
-    -------
-    outcome : LDGSOutcome
+    Of `params`, an LDGSClassifier, parameters are read and nothing else.
     """
     if start is not None:
         require_same_layer(params.hidden_dim, start, plan)
@@ -298,6 +287,7 @@ def fit_ldgs(
         n_threshold = min(state.n_threshold + len(visited), N_VALIDATION)
 
     def model() -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.float32]:
+        """Return the model of this moment, for X as it is."""
         threshold = _moved_threshold(before, n_threshold, problem, steps, seed)
         return *change.outside(*steps.model()), threshold
 
@@ -312,6 +302,7 @@ def fit_ldgs(
                 raise ValueError(
                     f"{error}: use a smaller learning_rate, or scale the features"
                 ) from error
+            # Early stopping: no better precision in the last n_iter_no_change passes.
             past_best = False
             if len(kept):
                 scores.append(precision_at_1(steps, kept, problem.sample_weight))
@@ -322,6 +313,7 @@ def fit_ldgs(
             stop = stop or past_best
             if stop:
                 break
+        # What rows still owe of the ridge belongs to the model.
         steps.finish()
         if problem.whole:
             steps.forget_untouched()
@@ -391,7 +383,9 @@ def _prepare(
     n_seen = len(visited) if problem.whole else round(seen.n_rows)
     linear, hidden = params.similarity == "linear", plan.hidden_dim is not None
     if units is not None and not linear and params.solver != "sgd":
+        # Gradients of squared distances grow with the length of rows; Adagrad divides by it.
         plan = plan._replace(learning_rate=rate_of(params, plan.form) * units.length)
+    # The deviations of a few samples may be next to nothing: see `Units.shift_and_scale`.
     few = not problem.whole and seen.n_visits < BEGINNING
     change = Change(units if linear else None, hidden, seen.n_visits if few else None)
     shape = problem.n_classes, n_features
@@ -402,6 +396,7 @@ def _prepare(
     weights = _initial(start, plan, layout, shape, seed, change, params.solver != "sgd")
     mean_weight = None
     if weight is not None and not problem.whole:
+        # Over all calls: a part of heavy samples takes longer steps than one of light ones.
         mean_weight = seen.weight_of_visits / max(1, seen.n_visits)
     inside, alpha = problem.in_units(change), params.alpha
     if alpha == "auto":
@@ -409,6 +404,7 @@ def _prepare(
         if linear and not hidden and units is not None:
             ridge, _ = automatic_ridge(inside, params, PRIOR, n_passes, seed, n_threads)
             alpha = ridge / n_seen
+        # "auto" is for weights in the units of the steps, with no layer.
         strengths = alpha, 0.0
     else:
         strengths = change.strengths(alpha)
@@ -454,6 +450,7 @@ def _initial(
         coef, intercept, table = change.inside(start.coef, start.intercept, start.table)
         squares = start.squares
         by_row = n_features if plan.form in ("hidden", "features") else 0
+        # Squares of another form of steps say nothing here: Adagrad begins again.
         if not adaptive or tuple(map(len, squares)) != (n_classes, by_row):
             squares = None
     else:
@@ -463,6 +460,8 @@ def _initial(
             rng = np.random.default_rng(seed)
             table = rng.standard_normal((n_features, dim), np.float32) / np.sqrt(dim)
     if plan.form == "features":
+        # A copy in any case: steps change it in place, and those of the estimator stay if the fit
+        # fails.
         W = np.array(coef.T, dtype=np.float32, order="C")
         return FeatureWeights(W, np.array(intercept, np.float32), adaptive, squares)
     U = None

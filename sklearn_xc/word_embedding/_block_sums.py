@@ -41,12 +41,8 @@ class BatchSums:
 
     Parameters
     ----------
-    pairs : Pairs
-    dim : int
-    options : Options
     batch_size : int
         Words of a block.
-    seed, n_threads : int
     trained : bool, default=False
         Whether the vectors mean something yet: in the first pass of others no search is made,
         which would find nothing that counts.
@@ -66,12 +62,14 @@ class BatchSums:
         self.batch_size, self.n_threads, self.n_scored = batch_size, n_threads, 0.0
         self._bounds = chunk_bounds(dim, options.n_chunks)
         self._trained, self._indexes, self._pace = trained, None, Pace(n_threads)
+        # The most frequent contexts are in every sum; indexes and draws see the others only.
         order = np.argsort(-pairs.context_share, kind="stable")
         self._frequent = np.sort(order[: options.n_frequent]).astype(np.int32)
         self._others = np.sort(order[options.n_frequent :]).astype(np.int32)
         self._chances = chances(pairs.context_share)[self._others]
         self._ends = np.cumsum(self._chances)
         n_shared = options.n_frequent + options.n_chunks * options.query_size + options.n_sampled
+        # Sums for each block of all shared contexts are kept until they are added up.
         at_once = BYTES_AT_ONCE // (4 * dim * n_shared)
         self._at_once = min(max(at_once, LEAST_AT_ONCE), MOST_AT_ONCE)
 
@@ -83,6 +81,8 @@ class BatchSums:
         self._number, self.n_scored = number, 0.0
         rng = stream(self._seed, "clusters", number)
         cluster = self._clusters(U, max(map(len, parts)), int(rng.integers(2**31)))
+        # Blocks of all parts at once, since one search for many queries is faster than many
+        # searches.
         parts = [self._blocks(rows, cluster[rows], U) for rows in parts]
         means = np.stack([mean for blocks in parts for _, mean in blocks])
         retrieved = iter(self._retrieved(means, U, V, int(rng.integers(2**31))))
@@ -95,6 +95,7 @@ class BatchSums:
         n_blocks = -(-n_rows // self.batch_size)
         if n_blocks == 1 or not self._options.query_size:
             return np.zeros(len(U), dtype=np.int32)
+        # The mean of all words would dominate the directions of all.
         centred = U - U.mean(axis=0)
         directions = train(centred, n_blocks, seed, 1, n_iterations=ITERATIONS)
         return assign(centred, directions, self.n_threads)
@@ -115,10 +116,12 @@ class BatchSums:
         """Return the contexts that the mean of each block retrieves, and the most frequent."""
         options, n_others = self._options, len(self._others)
         n = min(options.query_size, n_others)
+        # Random vectors name contexts at random.
         if not n or (self._number == 1 and not self._trained):
             return [np.empty(0, dtype=np.int32)] * len(means)
         if self._indexes is None:
             self._indexes = chunk_indexes(options, self._bounds, n_others, seed, self.n_threads)
+        # Of words, which indexes that measure themselves are to answer.
         queries = U[np.random.default_rng(seed).permutation(len(U))[:QUERIES]]
         found = self._indexes.build(V[self._others], queries).candidates(means, n)
         return [self._others[np.unique(ids[ids >= 0])] for ids in found.reshape(len(means), -1)]
@@ -145,17 +148,15 @@ class BatchSums:
     def _lay_out(
         self, words: Sequence[np.ndarray], retrieved: Sequence[np.ndarray], offsets: np.ndarray
     ) -> "Blocks":
-        """Return the shared contexts of some blocks, and their words' own: a Blocks.
+        """Return the shared contexts of some blocks, and their words' own.
 
-        Parameters
-        ----------
-        words, retrieved : sequences of ndarrays
-            The words of each block, and the contexts retrieved for it, ascending.
-        offsets : ndarray of float64 (n_blocks, 2)
-            From [0, 1), what is random in what is drawn.
+        The contexts retrieved for a block ascend; `offsets` (n_blocks, 2), from [0, 1), are what is
+        random in what is drawn.
         """
         pairs, rows = self._pairs, np.concatenate(words)
+        # All contexts may be frequent: nothing is left to draw from.
         n_drawn = self._options.n_sampled if len(self._others) else 0
+        # Distinct contexts: draws of one count once, and there are no more than the others.
         capacity = len(self._frequent) + max(map(len, retrieved)) + min(n_drawn, len(self._others))
         blocks = Blocks.empty(words, capacity, pairs.indptr[rows + 1] - pairs.indptr[rows])
         n_threads = min(self.n_threads, len(words))
@@ -219,6 +220,7 @@ class Blocks(NamedTuple):
         """Return an empty record with room for `capacity` shared contexts and pairs of words."""
         rows = np.concatenate(words)
         entry_starts = np.append(0, np.cumsum(n_pairs))
+        # Kernels point to the first entry, also where no word of the blocks has a pair.
         n_entries = max(1, entry_starts[-1])
         weight, few_weight = np.empty((2, len(words), capacity), dtype=np.float32)
         return cls(
@@ -236,10 +238,12 @@ class Blocks(NamedTuple):
         )
 
     def of_kernel(self) -> _block_layout.Blocks:
+        """Return the record as kernels take it, without the words."""
         return _block_layout.Blocks(*self[1:])
 
     def n_scored(self) -> int:
         """Return scores of the sums of contexts."""
+        # All shared contexts for each word of a block, and its own.
         return np.diff(self.row_starts) @ self.sizes[:, -1] + self.n_own.sum()
 
 
@@ -258,13 +262,9 @@ def visit_blocks(
 ) -> None:
     """Have the words of some blocks step, and add up the gradient of contexts.
 
-    Parameters
-    ----------
-    step : callable
-    means : ndarray of float32 (n_blocks, dim)
-        Of the vectors of a block's words.
-    V, of_contexts : ndarray of float32 (n_words, dim)
+    `means` (n_blocks, dim) are those of the vectors of a block's words.
     """
+    # A thread takes whole blocks; more threads would keep memory for nothing.
     n_busy = min(n_threads, len(means))
     n_rows, capacity = int(np.diff(blocks.row_starts).max()), blocks.shared.shape[1]
     n_words, dim = V.shape
@@ -273,10 +273,12 @@ def visit_blocks(
     values = np.empty(len(blocks.entry_ids), dtype=np.float32)
 
     def gradient(u: np.ndarray) -> np.ndarray:
+        """Return the sums of (p(y|x) - q(y|x)) v_y, with few draws."""
         out = np.empty_like(u)
         kernel.gradients(u, V, laid, values, out, memory, n_busy)
         return out
 
+    # Alternating steps: sums for contexts are taken with the vectors that words have stepped to.
     u, share = step(blocks.rows, gradient)
     sums = kernel.Sums(
         values,

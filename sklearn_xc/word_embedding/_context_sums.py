@@ -34,13 +34,7 @@ Draws: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class ExactSums:
-    """All words: matrix products, a block of words for each thread.
-
-    Parameters
-    ----------
-    pairs : Pairs
-    batch_size, n_threads : int
-    """
+    """All contexts: matrix products, a block of words for each thread."""
 
     def __init__(self, pairs: WordPairs, batch_size: int, n_threads: int) -> None:
         self._pairs, self.batch_size = pairs, batch_size
@@ -58,22 +52,7 @@ class ExactSums:
         V: np.ndarray,
         of_contexts: np.ndarray,
     ) -> None:
-        """Have some words step, and add up the gradient of contexts, block after block.
-
-        Parameters
-        ----------
-        part : int
-            The number of the part.
-        rows : ndarray of int
-            Its words.
-        step : callable
-            ``step(rows, gradient)`` with some of the words and a function that gives the sums of
-            (p(y|x) - q(y|x)) v_y for their vectors. Returns new vectors and the shares of the
-            words.
-        U, V : ndarray of float32 (n_words, dim)
-        of_contexts : ndarray of float32 (n_words, dim)
-            The sums of q(x) (p(y|x) - q(y|x)) u_x are added.
-        """
+        """Have some words step, and add up the gradient of contexts, block after block."""
         blocks = blocks_of(rows, self.batch_size)
         ahead = self.n_threads + 1  # sums as large as V wait to be added: more take memory only
         for sums in in_threads(
@@ -83,9 +62,11 @@ class ExactSums:
 
 
 def _exact_block(rows: np.ndarray, pairs: WordPairs, step: Step, V: np.ndarray) -> np.ndarray:
+    """Have a block of words step; returns their part of the gradient of all contexts."""
     own = pairs.of(rows)
 
     def differences(u: np.ndarray) -> np.ndarray:
+        """Return p(y|x) - q(y|x) of the words, of all contexts."""
         z = u @ V.T
         exact_differences(z, own.indptr, own.ids, own.share)
         return z
@@ -127,19 +108,18 @@ class Options(NamedTuple):
 def chances(context_share: np.ndarray) -> np.ndarray:
     """Return how likely contexts are to be drawn, up to a factor: as the roots of their
     frequencies.
-
-    Between drawing as likely as scores are large, which is best for each sum over the softmax,
-    and equally, which gives rare contexts their gradients.
     """
+    # Between drawing as likely as scores are large, which is best for each sum over the softmax,
+    # and equally, which gives rare contexts their gradients.
     return np.sqrt(np.maximum(context_share, 0.1 / len(context_share) ** 2))
 
 
 def draw(rng: np.random.Generator, ends: np.ndarray, n: int) -> np.ndarray:
-    """Draw n ascending places with repetitions, by chances whose sums are given.
-
-    They lie at equal distances along the sum of all (systematic sampling).
-    """
+    """Draw n ascending places with repetitions, by chances whose sums are given."""
+    # Systematic sampling: points at equal distances along the sum of all, with one random offset.
+    # Each place is drawn n times its chance on average, to less than one draw.
     found = np.searchsorted(ends, ends[-1] * ((np.arange(n) + rng.random()) / n), side="right")
+    # Rounding may put the last point at the end.
     return np.minimum(found, len(ends) - 1)
 
 
@@ -159,6 +139,8 @@ def chunk_indexes(
     read.
     """
     n_centroids = min(options.n_centroids, n_rows)
+    # Lists hold n_rows / n_centroids rows on average: as many lists as hold SPARE times the rows
+    # that are wanted.
     n_probes = 1 + int(SPARE * min(options.query_size, n_rows) * n_centroids / n_rows)
     return ChunkIndexes(
         options.index,
@@ -171,15 +153,7 @@ def chunk_indexes(
 
 
 class NamedSums:
-    """The contexts of the pairs, those that searches name, and some drawn for all others.
-
-    Parameters
-    ----------
-    pairs : Pairs
-    dim : int
-    options : Options
-    batch_size, seed, n_threads : int
-    """
+    """The contexts of the pairs, those that searches name, and some drawn for all others."""
 
     def __init__(
         self,
@@ -195,10 +169,12 @@ class NamedSums:
         self._bounds = chunk_bounds(dim, options.n_chunks)
         self._pace = Pace(n_threads)
         self._places = scratch_places(n_threads, pairs.n_words)
+        # -1 everywhere between calls, so that a block touches only what it uses.
         self._place, self._place_of_draw = (
             np.full(pairs.n_words, -1, dtype=np.int32) for _ in range(2)
         )
         order = np.argsort(-pairs.context_share, kind="stable")
+        # Only sums with drawn words have the most frequent ones as well.
         n_frequent = options.n_frequent if options.unretrieved == "sampled" else 0
         self._frequent = np.sort(order[:n_frequent])
         self._others = np.sort(order[n_frequent:]).astype(np.int32)
@@ -211,6 +187,7 @@ class NamedSums:
         if not min(options.query_size, n_others):
             return
         rng = stream(self._seed, "index", number)
+        # A new index for each pass: V has moved in all its rows.
         seed = int(rng.integers(2**31))
         indexes = chunk_indexes(options, self._bounds, n_others, seed, self.n_threads)
         queries = U[np.sort(rng.permutation(len(U))[:QUERIES])]
@@ -230,6 +207,7 @@ class NamedSums:
             retrieved = self._retrieve(U[some])
             for start in range(0, len(some), self.batch_size):
                 part = slice(start, start + self.batch_size)
+                # One search for many blocks; their words step block by block.
                 with self._pace.on(len(some[part])):
                     self._visit(some[part], retrieved[part], step, V, of_contexts)
 
@@ -241,19 +219,24 @@ class NamedSums:
         V: np.ndarray,
         of_contexts: np.ndarray,
     ) -> None:
+        """Have a block of words step, and add its part of the gradient of contexts."""
         draws = self._draw(V, rows[0])
+        # sum_y q(y|x) v_y: V stays as it is while words step.
         own = self._pairs.of(rows)
         means = self._pairs.of_contexts(V, rows, self.n_threads)
 
         def gradient(u: np.ndarray) -> np.ndarray:
+            """Return the sums of (p(y|x) - q(y|x)) v_y."""
             return (
                 self._expected(*self._probabilities(u, V, own, retrieved, draws, means), V) - means
             )
 
+        # Alternating steps: probabilities again, with the vectors that words have stepped to.
         u, share = step(rows, gradient)
         sets, p, drawn, _ = self._probabilities(u, V, own, retrieved, draws, means)
         self._add_to_contexts(sets, p, share, u, of_contexts)
         weighted = share[:, None] * u
+        # Of q(x) (p(y|x) - q(y|x)) u_x the part in q, for the contexts of the words.
         kernel.add_rows(own.ids, -own.share, own.rows, weighted, of_contexts, self.n_threads)
         if draws is not None:
             of_contexts[draws[0]] += drawn.T @ weighted
@@ -317,18 +300,23 @@ class NamedSums:
         if draws is None:
             return sets, p, np.empty((len(u), 0), dtype=np.float32), draws
         mean_scores = np.einsum("ij,ij->i", means, u, dtype=np.float64)
+        # The loss is log Z_set - sum_y q(y|x) <v_y, u_x>.
         of_set = sets.losses + mean_scores  # log of the sum over the set
         ids, weight, vectors = draws
         z = u @ vectors.T
         z += weight
         self._place_of_draw[ids] = np.arange(len(ids), dtype=np.int32)
+        # A drawn word that is in the set of a word counts there, exactly: as a draw it scores
+        # -infinity.
         kernel.mark_found(sets.ids, sets.counts, self._place_of_draw, z, -np.inf)
         self._place_of_draw[ids] = -1
+        # Z = Z_set + Z_drawn; both by the larger exponent, so that none overflows.
         top = np.maximum(of_set, z.max(axis=1))
         z -= top[:, None].astype(np.float32)
         np.exp(z, out=z)
         total = np.exp(of_set - top) + z.sum(axis=1, dtype=np.float64)
         z /= total[:, None].astype(np.float32)
+        # From shares of Z_set to shares of Z.
         p *= (np.exp(of_set - top) / total)[:, None].astype(np.float32)
         return sets, p, z, draws
 

@@ -59,13 +59,7 @@ def count_words(X: object) -> Counter[str]:
 
 
 def frequent_words(counts: Counter, min_count: int, max_vocabulary: int | None) -> list[str]:
-    """Return the words to keep, the most frequent first, those of equal frequency by alphabet.
-
-    Parameters
-    ----------
-    max_vocabulary : int or None
-        So many at most.
-    """
+    """Return the words to keep, the most frequent first, those of equal frequency by alphabet."""
     kept = [word for word, n in counts.items() if n >= min_count]
     kept.sort(key=lambda word: (-counts[word], word))
     return kept[:max_vocabulary]
@@ -74,15 +68,7 @@ def frequent_words(counts: Counter, min_count: int, max_vocabulary: int | None) 
 def probability_kept(counts: np.ndarray, subsample: float) -> np.ndarray:
     """Return the chance to keep a word: 1 - max(1 - sqrt(t / f), 0), t being `subsample`.
 
-    Parameters
-    ----------
-    counts : ndarray (n_words,)
-    subsample : float
-        0 keeps everything.
-
-    Returns
-    -------
-    kept : ndarray of float64 (n_words,)
+    A `subsample` of 0 keeps everything.
     """
     if not subsample:
         return np.ones(len(counts))
@@ -98,24 +84,14 @@ def encoded(
 ) -> Iterator[np.ndarray]:
     """Yield the documents of a corpus as arrays of word numbers, without unknown and dropped words.
 
-    Parameters
-    ----------
-    X : iterable of iterables of str
-    vocabulary : dict of str to int
-    kept : ndarray of float64 (n_words,), default=None
-        Probability of an occurrence to stay; None keeps all.
-    rng : numpy.random.Generator, default=None
-        Draws one number for each known word, in their order: so how X is cut into documents or
-        read does not matter.
-
-    Yields
-    ------
-    document : ndarray of int32
+    `kept` is the probability of an occurrence of each word to stay; None keeps all.
     """
     for tokens in documents(X):
         found = (vocabulary.get(token, -1) for token in tokens)
         document = np.fromiter((word for word in found if word >= 0), dtype=np.int32)
         if kept is not None:
+            # One number for each known word, in their order: how X is cut into documents or read
+            # does not matter.
             document = document[rng.random(len(document)) < kept[document]]
         yield document
 
@@ -125,24 +101,16 @@ def cooccurrences(
 ) -> sparse.csr_array:
     """Return how often each word has each other within `window` places: a symmetric matrix.
 
-    Parameters
-    ----------
-    encoded_documents : iterable of ndarray of int32
-
-    Returns
-    -------
-    counts : csr_array of float64 (n_words, n_words)
-        Sorted indices. Two words that stand together count for either.
-
-    Notes
-    -----
-    Memory: 12 bytes for every pair of words that occurs, up to four times while parts are added
-    up, and ``24 * window * BLOCK`` for the pairs of a block.
+    The matrix is a csr_array of float64 with sorted indices; two words that stand together count
+    for either.
     """
+    # Memory: 12 bytes for every pair of words that occurs, up to four times while parts are added
+    # up, and 24 window BLOCK for the pairs of a block.
     sums = _Sums((n_words, n_words))
     for tokens, numbers in _blocks(encoded_documents, window):
         rows, columns = [], []
         for distance in range(1, window + 1):
+            # Documents lie one behind the other: words of two documents are no pair.
             together = numbers[distance:] == numbers[:-distance]
             together &= tokens.counted[distance:]
             rows.append(tokens.words[:-distance][together])
@@ -177,6 +145,8 @@ def _blocks(
         number += 1
         if len(document) > BLOCK:
             for start in range(0, len(document), BLOCK):
+                # What stands in front of a cut is context again, but counted already: `counted` is
+                # False there.
                 before = min(start, window)
                 part = document[start - before : start + BLOCK]
                 yield _Tokens(part, before), np.zeros(len(part), dtype=np.int64)
@@ -199,13 +169,16 @@ class _Sums:
         self._parts = []
 
     def add(self, rows: np.ndarray, columns: np.ndarray) -> None:
+        """Add the pairs of a block, one for each entry."""
         ones = np.ones(len(rows))
         part = sparse.csr_array(sparse.coo_array((ones, (rows, columns)), shape=self._shape))
+        # Each entry is then added about log2(number of blocks) times, not once with every block.
         while self._parts and self._parts[-1].nnz < 2 * part.nnz:
             part = part + self._parts.pop()
         self._parts.append(part)
 
     def total(self) -> sparse.csr_array:
+        """Return the sum of all parts, which are gone then."""
         total = sparse.csr_array(self._shape)
         while self._parts:
             total = total + self._parts.pop()
@@ -230,6 +203,7 @@ def check_counts(X: Any, words: Sequence[str] | None) -> sparse.csr_array:
             f"X has shape {counts.shape}, but the vocabulary has {len(words)} words: counts must "
             "be square, a row and a column for each word"
         )
+    # Sorts indices as well, which WordPairs relies on.
     counts.sum_duplicates()
     if not np.isfinite(counts.data).all() or (counts.data < 0).any():
         raise ValueError("X holds NaN, infinity or a negative number: it must hold counts")

@@ -199,6 +199,7 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
     """
 
     def _check_loaded(self, mapped: bool) -> None:
+        """Raise ValueError if attributes that were loaded do not fit together."""
         super()._check_loaded(mapped)
         check_loaded(self)
 
@@ -308,6 +309,7 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
         progress = Progress.of_fit(self, X, y, None)
         with all_or_nothing(self):
             self._check()
+            # Before the vocabulary of this fit takes the place of that of the last.
             before = (getattr(self, "vocabulary_", None), *self._vectors_before())
             rng = check_random_state(self.random_state)
             seed = int(rng.randint(2**31 - 1))
@@ -322,6 +324,7 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
             n_threads = effective_threads(self.n_jobs)
             pairs = WordPairs(counts)
             U, V = self._start(pairs, counts, before, seed, n_threads)
+            # Memory: pairs hold what training needs of them.
             del counts
             trained = self.n_init_epochs > 0 or self._goes_on(before)
             progress.start(self.max_iter, name="pass", set_model=type(self)._set_copies)
@@ -332,6 +335,7 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
         return self
 
     def _check(self) -> None:
+        """Refuse parameters out of their range, or that do not go together."""
         check_parameters(self)
         if self.gradient == "decomposed" and self.n_chunks > self.dim:
             raise ValueError(f"n_chunks={self.n_chunks} must be at most dim={self.dim}")
@@ -341,17 +345,21 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
         self.embeddings_, self.context_embeddings_ = U.copy(), V.copy()
 
     def _vectors_before(self) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """Return the vectors of the fit before, where this one is to start from them."""
         if self.warm_start and "embeddings_" in vars(self):
             return self.embeddings_, self.context_embeddings_
         return None, None
 
     def _require_memory(self, counts: sparse.csr_array) -> None:
+        """Refuse vectors and scores that do not fit into memory."""
         n_words = counts.shape[0]
         require_memory(
+            # U, V, the gradient in V and two sums of Adagrad: five matrices of float32.
             20 * n_words * self.dim,
             f"fit: vectors of {n_words} words and {self.dim} dimensions",
             "use a smaller dim, or max_vocabulary",
         )
+        # Where scores of all words are taken, of one block a thread.
         if self.gradient == "exact" or self.compute_loss or self.verbose:
             size = 4 * min(self.batch_size, n_words) * n_words * effective_threads(self.n_jobs)
             require_memory(
@@ -370,6 +378,7 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
         seed: int,
         n_threads: int,
     ) -> tuple[np.ndarray, np.ndarray]:
+        """Return vectors to begin with: of words that the fit before knew too, its own."""
         vocabulary, U_before, V_before = before
         warm = self._goes_on(before)
         U, V = negative_sampling(
@@ -392,6 +401,7 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
     ) -> None:
         """Make the passes; sets n_iter_, n_scored_ and, if asked, the objective."""
         curve, share = [], model.pairs.word_share
+        # Drawn by q(x), so that their plain mean estimates the objective.
         sample = rng.choice(len(share), SAMPLED, p=share / share.sum())
         reach = partial(objective, model.pairs, model.U, model.V, self.batch_size, n_threads)
         self.n_iter_ = 0
@@ -406,6 +416,7 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
             if progress.end(model.U, model.V, **reached):
                 break
         self.n_scored_ = model.sums.n_scored
+        # A fit before may have left them.
         for name in ("loss_curve_", "objective_"):
             vars(self).pop(name, None)
         if self.compute_loss:

@@ -40,22 +40,8 @@ def negative_sampling(
     softmax wants log p(y|x), so the last coordinate of the contexts is log noise(y) over a
     constant, and that of all words the constant. The others are scaled to fit a sample best.
 
-    Parameters
-    ----------
-    pairs : Pairs
-    counts : csr_array of float (n_words, n_words)
-        Of which the pairs are the shares.
-    dim : int
-        At least 2.
-    n_epochs, n_negatives : int
-        0 epochs give words random vectors, and contexts their frequency alone.
-    seed, n_threads : int
-        Threads never change the result.
-
-    Returns
-    -------
-    U, V : ndarray of float32 (n_words, dim)
-        Of words and of contexts.
+    Returns float32 vectors (n_words, dim) of words and of contexts. 0 epochs give words random
+    vectors, and contexts their frequency alone.
     """
     rng = np.random.default_rng(seed)
     n_words = counts.shape[0]
@@ -66,10 +52,13 @@ def negative_sampling(
     noise = np.maximum(pairs.context_share, 1e-12) ** NOISE_POWER
     if n_epochs:
         _train(counts, U, V, noise, n_epochs, n_negatives, rng, n_threads)
+    # The last coordinates alone give log noise(y), less its mean: CONSTANT times that over
+    # CONSTANT.
     log_noise = np.log(noise)
     U[:, -1] = CONSTANT
     V[:, -1] = (log_noise - log_noise.mean()) / CONSTANT
     if n_epochs:
+        # Half of the factor on either side of the inner product.
         scale = np.sqrt(_best_scale(pairs, U, V, rng))
         U[:, :-1] *= scale
         V[:, :-1] *= scale
@@ -102,6 +91,7 @@ def _train(
     rng: np.random.Generator,
     n_threads: int,
 ) -> None:
+    """Make epochs of negative sampling on all coordinates but the last, in place."""
     n_words, dim = U.shape
     n_parts = max(1, min(PARTS, n_words // PART_WORDS))
     # dealt out by frequency, so that parts are about equally heavy
@@ -114,7 +104,9 @@ def _train(
     threshold, alias = (np.concatenate(column) for column in zip(*tables, strict=True))
     # without the last coordinate, which is set in the end
     inner_U, inner_V = (np.ascontiguousarray(M[:, :-1]) for M in (U, V))
+    # The last coordinate is set by frequencies, and takes no part.
     change = np.empty((n_parts, dim - 1), dtype=np.float32)
+    # In round r blocks (a, a + r) of all parts a are visited at the same time.
     n_rounds = n_epochs * n_parts
     rates = np.linspace(FIRST_RATE, LAST_RATE, n_rounds + 1)
     pace = Pace(n_threads)
@@ -141,15 +133,7 @@ def _train(
 
 
 class _Blocks:
-    """The cells of a count matrix block by block, in random order inside.
-
-    Parameters
-    ----------
-    counts : csr_array (n_words, n_words)
-    part_of : ndarray of int (n_words,)
-    n_parts : int
-    rng : numpy.random.Generator
-    """
+    """The cells of a count matrix block by block, in random order inside."""
 
     def __init__(
         self, counts: sparse.csr_array, part_of: np.ndarray, n_parts: int, rng: np.random.Generator

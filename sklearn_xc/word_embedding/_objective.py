@@ -89,6 +89,7 @@ class WordPairs:
         count = self.indptr[rows + 1] - begin
         ends = np.cumsum(count)
         numbers = np.repeat(np.arange(len(rows), dtype=np.int32), count)
+        # From the place in the result to that among all pairs, word by word.
         entries = np.arange(len(numbers)) + np.repeat(begin - ends + count, count)
         return OwnPairs(numbers, self.ids[entries], self.share[entries], np.append(0, ends))
 
@@ -129,15 +130,11 @@ def objective(
 ) -> float:
     """Return F(U, V), evaluated block by block.
 
-    Parameters
-    ----------
-    U, V : ndarray of float32 (n_words, dim)
-    batch_size : int
-        Words of a block, which takes ``4 * batch_size * n_words`` bytes a thread.
-    sample : ndarray of int64 (n,), default=None
-        Words drawn with the probabilities q(x), whose mean is an estimate; by default F itself.
+    `sample` are words drawn with the probabilities q(x), whose mean is an estimate; by default F
+    itself.
     """
     words = np.arange(pairs.n_words) if sample is None else sample
+    # sum_x q(x) f(x), or the mean of f over words drawn by q.
     weight = pairs.word_share if sample is None else np.full(pairs.n_words, 1 / len(sample))
     blocks = blocks_of(words, batch_size)
     with single_threaded_blas():
@@ -146,20 +143,24 @@ def objective(
 
 
 def blocks_of(rows: np.ndarray, batch_size: int) -> list[np.ndarray]:
+    """Return consecutive blocks of words."""
     return [rows[i : i + batch_size] for i in range(0, len(rows), batch_size)]
 
 
 def _objective_of_block(
     rows: np.ndarray, pairs: WordPairs, U: np.ndarray, V: np.ndarray, weight: np.ndarray
 ) -> float:
+    """Return the part of some words in F, weighted."""
     u = U[rows]
     log_normaliser = softmax(u @ V.T)
     own = np.einsum("ij,ij->i", pairs.of_contexts(V, rows), u, dtype=np.float64)
+    # A word without pairs has no term, whatever its normaliser.
     return weight[rows] @ np.where(pairs.word_share[rows] > 0, log_normaliser - own, 0)
 
 
 def softmax(z: np.ndarray) -> np.ndarray:
     """Return the logarithm of the sum of exp(z) of each row; OUT z: each divided by it."""
+    # In place: z is the largest array of a block.
     top = z.max(axis=1, keepdims=True)
     z -= top
     np.exp(z, out=z)

@@ -20,8 +20,6 @@ class Adagrad:
     ----------
     shape : tuple
         Of the matrix to be changed; one more of that shape is kept.
-    n_threads : int, default=1
-        For changes of all rows.
     """
 
     def __init__(self, shape: tuple[int, int], n_threads: int = 1) -> None:
@@ -51,13 +49,10 @@ class SkipGram:
 
     Parameters
     ----------
-    pairs : Pairs
     U, V : ndarray of float32 (n_words, dim)
         Changed in place.
-    sums : ExactSums, NamedSums or BatchSums
     n_parts : int, default=1
         Steps of the contexts in a pass.
-    seed : int, default=0
     """
 
     def __init__(
@@ -85,6 +80,7 @@ class SkipGram:
         self.n_passes += 1
         order = stream(self._seed, "order", number).permutation(self.pairs.n_words)
         with single_threaded_blas():  # once, not with every block
+            # Ascending, so that rows of U are read in the order of the memory.
             parts = [np.sort(order[part::n_parts]) for part in range(n_parts)]
             self.sums.begin(self.U, self.V, self.n_passes, parts)
             for part, rows in enumerate(parts):
@@ -97,8 +93,10 @@ class SkipGram:
         def step(
             rows: np.ndarray, gradient_at: Callable[[np.ndarray], np.ndarray]
         ) -> tuple[np.ndarray, np.ndarray]:
+            """Step some words of the part; returns their new vectors and q(x)."""
             gradient = gradient_at(self.U[rows])
             share = self.pairs.word_share[rows]
+            # A word without pairs has no term in the objective: its vector stays.
             counted = (share > 0).astype(np.float32)
             self._steps[0].step(self.U, gradient, rows, counted, rate)
             return self.U[rows], share.astype(np.float32)
@@ -106,6 +104,8 @@ class SkipGram:
         gradient = self._gradient
         gradient[:] = 0
         self.sums.visit(part, rows, step, self.U, self.V, gradient)
+        # Divided by q(y), but not by next to nothing; and the gradient of a part is a part of the
+        # whole.
         share = np.maximum(self.pairs.context_share, 0.1 / self.pairs.n_words**2)
         factor = (self._n_parts / share).astype(np.float32)
         self._steps[1].step(self.V, gradient, None, factor, rate)

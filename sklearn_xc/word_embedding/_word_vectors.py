@@ -25,21 +25,9 @@ def unit_rows(matrix: np.ndarray) -> np.ndarray:
 def nearest(
     units: np.ndarray, queries: np.ndarray, without: list[list[int]], topn: int
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the rows of largest inner product with each query, but for some.
+    """Return the rows of largest inner product with each query, best first, and the products.
 
-    Parameters
-    ----------
-    units : ndarray of float32 (n_words, dim)
-    queries : ndarray of float32 (n, dim)
-    without : list of lists of int
-        For each query the rows to leave out.
-    topn : int
-        Fewer are returned where fewer are left.
-
-    Returns
-    -------
-    found : list of pairs of arrays
-        Rows, best first and ties in their order, and inner products.
+    `without` lists the rows to leave out for each query. Ties are in the order of the rows.
     """
     found = []
     for start in range(0, len(queries), BLOCK):
@@ -47,6 +35,8 @@ def nearest(
         for row, left_out in zip(scores, without[start : start + BLOCK], strict=True):
             row[left_out] = -np.inf
             n = min(topn, len(row) - len(set(left_out)))
+            # All rows as good as the n-th, so that ties go by their order and not by that of a
+            # partition.
             best = np.flatnonzero(row >= np.partition(row, len(row) - n)[len(row) - n]) if n else []
             best = np.asarray(best, dtype=np.int64)
             best = best[np.argsort(-row[best], kind="stable")][:n]
@@ -79,16 +69,7 @@ def write_word2vec(
     numbers, with as many digits as float32 has. A binary entry is the word, a blank, the
     little-endian float32 numbers and a line feed. Words are in UTF-8.
 
-    Parameters
-    ----------
-    path : str or path
-    words : iterable of str
-    vectors : ndarray of float32 (n_words, dim)
-
-    Raises
-    ------
-    ValueError
-        If a word is empty or holds white space, which would end it.
+    A word that is empty or holds white space, which would end it, raises ValueError.
     """
     for word in words:
         if not word or word.split() != [word]:
@@ -143,7 +124,9 @@ class WordVectorsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         for document in encoded(X, self.vocabulary_):
             ids.append(document)
             ends.append(ends[-1] + len(document))
+        # X may have no documents.
         ids = np.concatenate([np.empty(0, dtype=np.int32), *ids])
+        # A document without known words has the mean of none: zeros.
         lengths = np.maximum(np.diff(ends), 1)
         shape = len(lengths), len(self.vocabulary_)
         weight = np.repeat(1 / lengths, np.diff(ends)).astype(np.float32)
@@ -206,6 +189,7 @@ class WordVectorsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             raise ValueError(f"a, b and c must have equally many words; got {lengths}")
         units = self._units()
         first, second, third = (units[part] for part in parts)
+        # b - a + c of vectors of length 1 (Mikolov et al., 2013).
         asked = unit_rows(second - first + third)
         found = self._named(units, asked, [list(row) for row in zip(*parts, strict=True)], topn)
         return found[0] if isinstance(a, str) else found
@@ -229,14 +213,17 @@ class WordVectorsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     @property
     def _n_features_out(self) -> int:
+        """Length of the vectors."""
         return self.embeddings_.shape[1]
 
     def _units(self) -> np.ndarray:
+        """Return the vectors less their mean, of length 1."""
         return unit_rows(self.embeddings_ - self.embeddings_.mean(axis=0))
 
     def _named(
         self, units: np.ndarray, queries: np.ndarray, without: list[list[int]], topn: int
     ) -> list[Neighbours]:
+        """Return the nearest words of each query, with cosines."""
         if isinstance(topn, bool) or not isinstance(topn, Integral) or topn < 1:
             raise ValueError(f"topn must be an integer of at least 1; got {topn!r}")
         words = list(self.vocabulary_)
