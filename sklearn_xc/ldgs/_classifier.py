@@ -78,11 +78,11 @@ class LDGSClassifier(
         Whether scores are inner products or minus the squared distances ``||phi(x) - w_k||^2`` to
         label embeddings, without intercepts.
     gradient : {"auto", "decomposed", "mips", "sampled", "exact"}, default="auto"
-        The classes that a step scores beside the labels of a sample: those that the indexes of
-        `n_chunks` chunks name; those that one index of all columns names (Algorithm 1); uniformly
-        drawn ones; all, by matrix products. "auto": "exact" for sparse rows without a layer, and
-        elsewhere up to the some ten thousand classes where it costs less by count (50,000 with one
-        label a row, see `solver`); then "decomposed".
+        The classes that a step scores in addition to the labels of a sample: those that the indexes
+        of `n_chunks` chunks name; those that one index of all columns names (Algorithm 1);
+        uniformly drawn ones; all, by matrix products. "auto": "exact" for sparse samples without a
+        layer, and elsewhere up to the some ten thousand classes where it costs less by count
+        (50,000 with one label a sample, see `solver`); then "decomposed".
     n_chunks : int, default=4
         Chunks of "decomposed"; published: 8 for 128 columns, 4 for 100. At most one a column.
     n_message_passes : int, default=0
@@ -101,7 +101,7 @@ class LDGSClassifier(
         this for each chunk. None, as in the experiments of [1]_, takes the best whatever they
         score, which costs half as much.
     index : {"spherical", "hnsw", "exact"}, default="spherical"
-        "spherical", the published one: lists of rows by spherical k-means, as those of
+        "spherical", the published one: lists of classes by spherical k-means, as those of
         :class:`~sklearn_xc.mips.SphericalIndex`, of all chunks in one; or another.
     search_params : dict or None, default=None
         What "spherical" goes by; None, or an entry left out, is its default: "n_centroids", None,
@@ -124,10 +124,10 @@ class LDGSClassifier(
     hidden_dim : "auto", int or None, default="auto"
         Width of the linear layer; None takes the features as they are. With sparse X a step touches
         the features of its samples only, with a layer, or without one by the exact gradient of
-        linear scores; the other gradients without a layer make the rows of a mini-batch dense.
-        "auto": 100 for sparse rows where features by classes are more than 2**27 (2**30 with one
-        label a row, see `solver`), or scores are distances; else None, which needs no layer to get
-        through.
+        linear scores; the other gradients without a layer make the samples of a mini-batch dense.
+        "auto": 100 for sparse samples where features by classes are more than 2**27 (2**30 with one
+        label a sample, see `solver`), or scores are distances; else None, which needs no layer to
+        get through.
     fit_intercept : bool, default=True
         Whether classes have intercepts. The paper has none.
     warmup : "auto" or float, default=0.1
@@ -139,30 +139,31 @@ class LDGSClassifier(
     solver : {"auto", "adagrad", "sgd"}, default="auto"
         Whether the rate of each row of weights (of a class, of a feature) is divided by the root of
         the sum of its squared gradients so far, or is the same for all, as published. "auto" is
-        "adagrad", but for `fit` of one label a row and 1000 to 50,000 classes without a layer (up
-        to 2**30 weights) with everything else that "auto" decides: steps are then those of the
-        exact softmax, of one rate for rows of length 1, which came within 2 % of its log-loss at
+        "adagrad", but for `fit` of one label a sample and 1000 to 50,000 classes without a layer
+        (up to 2**30 weights) with everything else that "auto" decides: steps are then those of the
+        exact softmax, of one rate for samples of length 1, which came within 2 % of its log-loss at
         the best rate where "adagrad" was up to 80 % above.
     learning_rate : "auto" or float, default="auto"
         The first rate. Steps are on the mean loss of a mini-batch. A number is for X as it is.
-        "auto" measures X first, so that its scale does not matter: steps are taken on rows of which
-        a typical one is of unit length (and on dense rows without a layer, with linear scores, on
-        columns of mean zero and the same deviation), and what they learn is brought back exactly.
-        The rates of "adagrad" are then 0.5 with a layer, 2 on sparse rows and 10 on dense ones
-        without; those of "sgd" 1 and 4; that of exact steps on many classes (see `solver`) is 10
-        for mini-batches of 16 and 5 for 32. For squared distances X is taken as it is, and the rate
-        of "adagrad" is half the length of a row. A row of more than ten typical lengths is taken as
-        a shorter one, of at least three, so that corrupt rows do not decide. X of which at least
-        four entries in five are zero counts as sparse, whatever holds it.
+        "auto" measures X first, so that its scale does not matter: steps are taken on samples of
+        which a typical one is of unit length (and on dense samples without a layer, with linear
+        scores, on columns of mean zero and the same deviation), and the weights are brought back
+        exactly. The rates of "adagrad" are then 0.5 with a layer, 2 on sparse samples and 10 on
+        dense ones without; those of "sgd" 1 and 4; that of exact steps on many classes (see
+        `solver`) is 10 for mini-batches of 16 and 5 for 32. For squared distances X is taken as it
+        is, and the rate of "adagrad" is half the length of a sample. A sample of more than ten
+        typical lengths is taken as a shorter one, of at least three, so that corrupt samples do not
+        decide. X of which more than nine entries in ten are zero counts as sparse, whatever holds
+        it.
     decay : {"linear", "inverse", "inverse_steps"} or float, default="linear"
         "linear" brings the rate to zero over `max_iter` passes, "inverse" makes it
         ``learning_rate / (1 + t)`` after t passes, "inverse_steps" after t mini-batches, as
         printed; a number is multiplied with it after each pass.
     max_iter : "auto" or int, default="auto"
-        Passes over the samples. "auto": 10, and at least as many as make 1000 steps; on dense rows
-        without a layer up to 5000 steps where there are fewer weights than samples. There is no
-        `tol`: rates fall to zero over just these passes, which are the schedule and part of the
-        regularisation; to stop early, see `early_stopping`.
+        Passes over the samples. "auto": 10, and at least as many as make 1000 steps; on dense
+        samples without a layer up to 5000 steps where there are fewer weights than samples. There
+        is no `tol`: rates fall to zero over just these passes, which are the schedule and part of
+        the regularisation; to stop early, see `early_stopping`.
     alpha : "auto" or float, default="auto"
         Strength of the ridge on both layers, not on intercepts. "auto": none with a layer, or with
         a number for `learning_rate`; else 0.04 over the number of samples (0.05 with exact steps on
@@ -199,7 +200,7 @@ class LDGSClassifier(
         `early_stopping`, scores) it is a label like others, and `predict` answers with 0 and 1.
     label_feature_weight : float, default=3.0
         The sample weight of each text in `label_features`, from 0, which leaves texts out, to 1e6.
-        3 was ahead of 1 on held-out rows of three data sets, by 0.1 to 1.6 points of nDCG@5.
+        3 was ahead of 1 on held-out samples of three data sets, by 0.1 to 1.6 points of nDCG@5.
 
     Attributes
     ----------
@@ -243,7 +244,7 @@ class LDGSClassifier(
 
     Notes
     -----
-    With a number for `learning_rate`, rows should be of unit length, or of a similar scale.
+    With a number for `learning_rate`, samples should be of unit length, or of a similar scale.
 
     None of the losses changes when a constant is added to all scores of a sample. So that
     `predict` can tell labels from others by the sign, with several labels a sample the constant is
@@ -251,10 +252,10 @@ class LDGSClassifier(
     trained on.
 
     Memory: while training ``4 (n_classes + n_features) (hidden_dim + n_chunks)`` bytes of weights,
-    one number more a row for "adagrad", as much as the classes' part again for the indexes (or the
-    gradient, with "exact" cross-entropy), about a quarter of it with "spherical", another quarter
-    for "margin" and "triplet" where there is room, and what a mini-batch scores; see the user
-    guide.
+    one number more a class and a feature for "adagrad", as much as the classes' part again for the
+    indexes (or the gradient, with "exact" cross-entropy), about a quarter of it with "spherical",
+    another quarter for "margin" and "triplet" where there is room, and what a mini-batch scores;
+    see the user guide.
 
     ``LDGSClassifier.PUBLISHED`` holds the settings of the paper's systems "softmax",
     "sampled_softmax", "margin", "mips" and "decomposed", each with "_multiclass" or "_multilabel"
@@ -369,9 +370,9 @@ class LDGSClassifier(
             Texts of the labels in the columns of X, one row a label, in the order of the columns
             of an indicator, of `classes` where that is given, and otherwise of the sorted classes
             in y; a row of zeros is none. Several texts a label are several matrices. Each is
-            trained on as one more row, of the one label and the weight `label_feature_weight`, so
-            that labels without samples are found too; it is no sample where samples are counted,
-            held out, or choose the threshold of `predict`.
+            trained on like a sample of the one label, of the weight `label_feature_weight`, so that
+            labels without samples are found too; it is none where samples are counted, held out, or
+            choose the threshold of `predict`.
         classes : array-like of shape (n_classes,), default=None
             With y of one class a sample: all classes, also those that no sample has.
 
@@ -486,8 +487,8 @@ class LDGSClassifier(
         threshold: np.float32,
     ) -> None:
         """Predict with these label embeddings, intercepts and table of features from now on."""
-        # Training goes on without the threshold: a constant in all rows would hide their
-        # directions from an index.
+        # Training goes on without the threshold: a constant in all label embeddings would hide
+        # their directions from an index.
         self._squared = self.similarity == "sqeuclidean"  # of these weights, whatever is set later
         intercept = intercept - threshold
         self.input_embeddings_ = table
@@ -569,7 +570,7 @@ class LDGSClassifier(
 
     def _may_keep_few(self) -> bool:
         """Return whether weights of columns without entries are zero, and need not be kept."""
-        # distances to rows themselves, which other columns lengthen, are of all columns
+        # distances to samples themselves, which other columns lengthen, are of all columns
         return self.similarity == "linear" or self.hidden_dim is not None
 
     def _move_columns(self, before: np.ndarray) -> None:

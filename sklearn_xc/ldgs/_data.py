@@ -49,8 +49,8 @@ def held_out_of(
 ) -> np.ndarray:
     """Return samples kept from training, at random: ndarray of bool (n_samples,).
 
-    Without `early_stopping` there are none. With one class a sample, a class keeps at least one of its
-    samples for training. The last `n_texts` are texts of labels, which stay.
+    Without `early_stopping` there are none. With one class a sample, a class keeps at least one of
+    its samples for training. The last `n_texts` are texts of labels, which stay.
     """
     n_samples, fraction = len(positives.indptr) - 1, model.validation_fraction
     held_out = np.zeros(n_samples, dtype=bool)

@@ -36,16 +36,16 @@ class SearchesLabels:
         k : int, default=None
             From 1 to the number of classes K; by default the smaller of 5 and K.
         scores : {"decision", "proba"}, default="decision"
-            What to return beside the labels: scores as of :meth:`decision_function`, or
+            What to return with the labels: scores as of :meth:`decision_function`, or
             probabilities, where there are any; these need the scores of all classes.
         sparse_output : bool, default=False
-            Whether to return one sparse matrix with k entries a row instead of two arrays.
+            Whether to return one sparse matrix with k entries a sample instead of two arrays.
         search : {"exact", "index"}, default="exact"
             "index" queries an index of the kind `index` for the best label embeddings. It is built
             at the first such call, on whose samples it measures how many of the ten best it names
             (``search_recall_``); below 0.9 it warns and answers exactly. Scores are exact.
-        labels, exclude : sequence of labels, one sequence of labels a row, or sparse indicator, \
-                default=None
+        labels, exclude : sequence of labels, one sequence of labels a sample, or sparse \
+                indicator, default=None
             The only labels that an answer may hold, and those that it may not; exact only. See
             :meth:`PPDSparseClassifier.predict_topk`.
         label_weight : array-like of shape (K,), default=None

@@ -188,5 +188,5 @@ def require_weights(
         "use a smaller hidden_dim"
         if hidden
         else "set hidden_dim, to some hundred, or use fewer "
-        "features (VarianceThreshold() before it drops those that no row has)",
+        "features (VarianceThreshold() before it drops those that no sample has)",
     )

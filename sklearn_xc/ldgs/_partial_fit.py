@@ -50,17 +50,17 @@ class LDGSInParts(TrainsInParts):
         """Go on training with one pass over more samples, whose classes may be new.
 
         Many small parts do what few large ones do: weights, the ridge and the passes by which rates
-        fall are relative to all rows seen, not to the call, and lasting steps are on whole
-        mini-batches of `batch_size` rows. The rows left over take a step for as much of a
+        fall are relative to all samples seen, not to the call, and lasting steps are on whole
+        mini-batches of `batch_size` samples. The samples left over take a step for as much of a
         mini-batch as they are, wait in the model (in copies and files too), and begin the next
-        call, which takes that step back. The first rows are kept: until there are a hundred, each
-        call trains on all of them from the start, and up to 800 each by which their number has
+        call, which takes that step back. The first samples are kept: until there are a hundred,
+        each call trains on all of them from the start, and up to 800 each by which their number has
         grown by a quarter.
 
         With ``decay="linear"`` there is no last pass to which rates could fall: after t whole
         passes they are the first over ``sqrt(1 + t)``. What "auto" chose at the first call stays;
-        the units of X follow all rows seen, and with several labels a sample the threshold of
-        `predict` the last two thousand. Rows are visited in the order given, unless neighbours
+        the units of X follow all samples seen, and with several labels a sample the threshold of
+        `predict` the last two thousand. Samples are visited in the order given, unless neighbours
         share their class far more often than by chance.
 
         Parameters
@@ -76,9 +76,9 @@ class LDGSInParts(TrainsInParts):
         sample_weight : array-like of shape (n_samples,), default=None
         label_features : array-like or sparse, shape (n_classes, n_features), or sequence of \
                 these, default=None
-            Texts of the labels, as in `fit`: further rows of this call, after the others, also
-            where rows choose the threshold of `predict`. They are of the columns of an indicator,
-            of `classes` in its order, or of all classes after the call, sorted.
+            Texts of the labels, as in `fit`: further samples of this call, after the others, also
+            where samples choose the threshold of `predict`. They are of the columns of an
+            indicator, of `classes` in its order, or of all classes after the call, sorted.
 
         Returns
         -------
@@ -181,7 +181,7 @@ class LDGSInParts(TrainsInParts):
         else:
             plan = plan_of_part(self, self.hidden_dim_, self.gradient_, self._state.form)
             state = replace(self._state, form=plan.form)
-        # Before units are measured: a corrupt row must not decide them.
+        # Before units are measured: a corrupt sample must not decide them.
         rows = without_far_rows(state, as_rows(samples[0]), samples[2], known=not cold)
         samples = rows.matrix(), *samples[1:]
         # Leftover samples of the call before have been counted already.
