@@ -16,7 +16,7 @@ from ._layers import StepSettings
 MOSTLY_ZEROS = 0.1
 HIDDEN_DIM = 100
 MOST_WEIGHTS = 2**27  # of words by classes without a layer: half a GB, and as much for the model
-# A class that is searched for costs as much time as so many that a matrix product scores: measured
+# A class that is searched for costs as much time as this many in a matrix product: measured
 # on 1600 to 20 000 classes, see the user guide.
 SEARCHED = 20
 # Classes from which on, and up to which, steps of one rate on all of them are taken where "auto"
@@ -64,7 +64,7 @@ class Plan(NamedTuple):
 
 def is_plain(model: BaseEstimator, n_features: int, n_classes: int) -> bool:
     """Return whether steps of one rate on all classes serve, where rows have one label each."""
-    # "auto" may choose these steps only where nothing else has been asked for.
+    # "auto" may choose these steps only where the user has not chosen otherwise.
     free = (model.solver, model.learning_rate) == ("auto", "auto")
     free = free and model.gradient in ("auto", "exact") and model.hidden_dim in ("auto", None)
     of_loss = (model.loss, model.similarity) == ("cross_entropy", "linear")

@@ -102,7 +102,7 @@ class SetLoss(NamedTuple):
 
 
 class ComparedClasses(NamedTuple):
-    """The classes that samples are compared with beside their own.
+    """Classes that samples are compared with, in addition to their own.
 
     Attributes
     ----------
@@ -258,10 +258,10 @@ class ChunkIndexes:
         if self._lists is not None:
             self._lists.build(W)
             return self
-        asked = [None] * (len(self.bounds) - 1) if queries is None else self._chunks(queries)
+        samples = [None] * (len(self.bounds) - 1) if queries is None else self._chunks(queries)
         self._indexes = [
             self._make().build(rows, some)
-            for rows, some in zip(self._chunks(W), asked, strict=True)
+            for rows, some in zip(self._chunks(W), samples, strict=True)
         ]
         return self
 

@@ -16,9 +16,9 @@ from ._candidate_gradients import (
 from ._int8_rows import ByteRows
 from ._layers import ColumnLayout, StepSettings, Weights
 
-# Indexes are built again when the multiply-adds of the steps since then are so many times those of
-# building, which compares each class with all centroids. Within a pass this many more a chunk count
-# for building, which keep those of few classes from being built all the time.
+# Indexes are built again when the multiply-adds of the steps since then are this many times those
+# of building, which compares each class with all centroids. Within a pass BUILDING more a chunk
+# count for it, so that indexes of few classes are not built all the time.
 REBUILD_AFTER = 4.0
 BUILDING = 1_000_000
 WIDENED = 4  # times the query size is the most that cross-entropy retrieves

@@ -450,11 +450,11 @@ class LDGSClassifier(
             )
         return self
 
-    def _keep(self, outcome: LDGSOutcome, lasting: bool = True, told: bool = False) -> None:
+    def _keep(self, outcome: LDGSOutcome, lasting: bool = True, reported: bool = False) -> None:
         """Predict with what training has come to.
 
-        `lasting` says that the next call goes on from these steps, `told` that `loss_curve_` and
-        `n_scored_` are of other steps of this call already.
+        `lasting` says that the next call goes on from these steps, `reported` that `loss_curve_`
+        and `n_scored_` are of other steps of this call already.
         """
         plan, state = outcome.plan, outcome.state
         # The next call takes these steps back: what belongs to lasting steps stays, and only what
@@ -472,7 +472,7 @@ class LDGSClassifier(
         self.hidden_dim_, self.gradient_ = plan.hidden_dim, plan.gradient
         self.learning_rate_, self.alpha_ = plan.learning_rate, outcome.alpha
         self.n_iter_ = len(outcome.loss_curve)
-        if not told:
+        if not reported:
             self.loss_curve_, self.n_scored_ = np.array(outcome.loss_curve), outcome.n_scored
         vars(self).pop("validation_scores_", None)
         if outcome.scores:

@@ -94,7 +94,7 @@ class SearchesLabels:
 
 
 class Search:
-    """An index of label embeddings, built when first queried; anew when they are replaced.
+    """An index of label embeddings, built when first queried, and again when they are replaced.
 
     Parameters
     ----------

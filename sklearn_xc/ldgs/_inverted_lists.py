@@ -1,7 +1,7 @@
 """Inverted lists for each chunk of the columns of weights: the index that LDGS trains with.
 
 :class:`~sklearn_xc.mips.SphericalIndex` answers any query, measures its recall and can be updated
-row by row. Here all chunks of a mini-batch are searched in one call, and what is found is scored
+row by row. Here all chunks of a mini-batch are searched in one call, and the rows are scored
 again by the caller: so the rows in the lists may be those of a while ago, and rounded to bytes.
 """
 

@@ -137,7 +137,7 @@ class LDGSInParts(TrainsInParts):
         """Check a part with an indicator; its columns are the classes, the same in all calls."""
         if not first:
             self._check_state()
-            # `validate_fit` sets these anew, as for a fit: they are put back when the part fits
+            # `validate_fit` sets these as for a new fit: they are put back when the part fits
             # them.
             encoding, n_features = self._encoding, self.n_features_in_
             support, beginning = self._support, self._beginning
@@ -220,8 +220,8 @@ class LDGSInParts(TrainsInParts):
         before = () if cold else self._tables()
         self._waiting = None
         if len(rest):
-            # All that a cold start knows is of its only steps, which begin anew in the next call.
-            self._keep(train(rest, progress), lasting=cold, told=len(whole) > 0)
+            # All that a cold start knows is of its only steps, which are repeated by the next call.
+            self._keep(train(rest, progress), lasting=cold, reported=len(whole) > 0)
             X, positives, weight = chosen(samples, rest)
             X = self._in_all_columns(X)
             self._waiting = Waiting(X, positives, weight, cold, before, self._tables())

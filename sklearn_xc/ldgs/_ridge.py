@@ -128,7 +128,7 @@ class Ridge:
         """Return the table without what it still owes; it stays as it is."""
         if self._now == self._finished or self._most == 0:
             return self._table
-        # `model` is asked for while training goes on: a copy bears what it owes.
+        # Callbacks ask for the model while training goes on: a copy bears what it owes.
         twin = copy.copy(self)
         twin._table, twin._settled = self._table.copy(), self._settled.copy()
         twin.finish(n_threads)

@@ -1,4 +1,4 @@
-"""What an LDGSClassifier keeps from one call for the next beside its weights."""
+"""State that an LDGSClassifier keeps from one call for the next, in addition to its weights."""
 
 from dataclasses import dataclass, replace
 from typing import Self
@@ -70,7 +70,7 @@ class LDGSState:
         return replace(self, squares=(of_classes, of_features))
 
     def require_sizes(self, n_classes: int, n_features: int, n_kept: int) -> None:
-        """Raise ValueError unless the state is one of so many classes, features and columns."""
+        """Raise ValueError unless the state fits these numbers of classes, features and columns."""
         # Empty without Adagrad, and of features where there is no table of them.
         sizes = [{0, n_classes}, {0, n_kept}]
         for squares, allowed in zip(self.squares, sizes, strict=True):

@@ -98,7 +98,7 @@ class LDGSProblem(NamedTuple):
         indptr, lengths = self.rows.indptr, np.zeros(self.rows.shape[0])
         for some, entries in stretches(indptr):
             squares = np.square(self.rows.data[entries], dtype=np.float64)
-            # row by row, not by differences of running sums, which round off beside one long row
+            # row by row, not by differences of running sums, which one long row would round off
             n = some.stop - some.start
             of_row = np.repeat(np.arange(n), np.diff(indptr[some.start : some.stop + 1]))
             lengths[some] = np.sqrt(np.bincount(of_row, weights=squares, minlength=n))
@@ -208,7 +208,7 @@ def without_far_rows(
 ) -> Rows:
     """Return rows with none far longer than typical ones, if the scale of the rows is measured.
 
-    `known` says that earlier calls have told the length of a typical row.
+    `known` says that the length of a typical row is known from earlier calls.
     """
     if state.units is None:
         return rows

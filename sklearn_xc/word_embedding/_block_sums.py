@@ -33,7 +33,7 @@ ITERATIONS = 3  # of the clustering that makes blocks: it only has to put simila
 # Blocks visited together, whatever the threads: sums over them are the same by any number. The
 # least of them if others took more bytes than that.
 LEAST_AT_ONCE, MOST_AT_ONCE, BYTES_AT_ONCE = 8, 32, 2**28
-FEWER = 4  # draws for the steps of words are so many times fewer than for those of contexts
+FEWER = 4  # draws in all for each draw that steps of words use
 
 
 class BatchSums:

@@ -27,7 +27,7 @@ from ._objective import OwnPairs, Step, WordPairs, blocks_of
 
 QUERIES = 256  # words that indexes are measured with when they are built
 ASKED = 4096  # words whose contexts are searched for together
-SPARE = 1.5  # clusters are read that hold this many times the words asked for
+SPARE = 1.5  # clusters are read that hold this many times the words requested
 
 # Contexts drawn, the logarithms of their importance weights, their vectors.
 Draws: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]

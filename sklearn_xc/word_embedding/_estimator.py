@@ -69,7 +69,7 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
         words stand for the rest, where more was not worth its time. Otherwise it shares K / 20, as
         published, but takes the root of K at least.
     index : {"spherical", "hnsw", "exact"}, default="spherical"
-        The index, built anew for each pass: lists by spherical k-means, or one of
+        The index, rebuilt for each pass: lists by spherical k-means, or one of
         :mod:`sklearn_xc.mips`.
     search_params : dict or None, default=None
         What "spherical" goes by; None is {"n_centroids": 100}, as many clusters as published.
@@ -399,7 +399,7 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
     def _train(
         self, model: SkipGram, n_threads: int, progress: Progress, rng: np.random.Generator
     ) -> None:
-        """Make the passes; sets n_iter_, n_scored_ and, if asked, the objective."""
+        """Make the passes; sets n_iter_, n_scored_ and, with `compute_loss`, the objective."""
         curve, share = [], model.pairs.word_share
         # Drawn by q(x), so that their plain mean estimates the objective.
         sample = rng.choice(len(share), SAMPLED, p=share / share.sum())

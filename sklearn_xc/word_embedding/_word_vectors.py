@@ -190,8 +190,8 @@ class WordVectorsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         units = self._units()
         first, second, third = (units[part] for part in parts)
         # b - a + c of vectors of length 1 (Mikolov et al., 2013).
-        asked = unit_rows(second - first + third)
-        found = self._named(units, asked, [list(row) for row in zip(*parts, strict=True)], topn)
+        queries = unit_rows(second - first + third)
+        found = self._named(units, queries, [list(row) for row in zip(*parts, strict=True)], topn)
         return found[0] if isinstance(a, str) else found
 
     def to_keyed_vectors(self, path: str | PathLike[str], binary: bool = False) -> None:

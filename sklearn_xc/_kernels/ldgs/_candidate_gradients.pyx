@@ -183,7 +183,7 @@ cdef inline bint is_new(int32_t k, const uint32_t* unseen) noexcept nogil:
 
 cdef inline void add(Set* found, int32_t k, uint32_t* unseen) noexcept nogil:
     if k >= 0 and is_new(k, unseen):
-        # k < 0 is padding, where an index has fewer rows than were asked for.
+        # k < 0 is padding, where an index has fewer rows than were requested.
         unseen[k >> 5] ^= <uint32_t>1 << (k & 31)
         found.ids[found.n] = k
         found.n += 1

@@ -3,7 +3,7 @@
 Scores are Z = H W^T. Of cross-entropy (eq. 2) the gradient in them is, sample by sample,
 ``G = f ((sum w) softmax(z) - w)``, with w the weights of its positives and f a factor; that in the
 label embeddings is G^T H and that in the embeddings of samples G W. Of margin and triplet losses
-few classes have a gradient, which are found and then given to `_losses`.
+few classes have a gradient; these are selected and given to `_losses`.
 
 The classes are cut into blocks, whose number does not depend on that of the threads; a thread
 takes a whole block. Invariant: nothing is summed across threads but in the order of the blocks, so

@@ -33,7 +33,8 @@ cdef enum:
     RANGES = 32  # of contexts, whatever the threads
     RUN = 256  # exponentials that are added up in float32
 
-cdef double LEAST_EXPECTED = 1e-20  # of the softmax, beside its largest term, not in included ones
+# A total of exp(score - top) over contexts that are not included: less is rounding.
+cdef double LEAST_EXPECTED = 1e-20
 
 
 # --------------------------------------------------------------------------- softmax of a row

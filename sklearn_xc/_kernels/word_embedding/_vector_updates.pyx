@@ -24,7 +24,7 @@ cdef enum:
     AHEAD = 8  # rows to prefetch
     MAX_WEIGHT = 8  # of one step: a cell that counts more is visited several times
 
-cdef float TINY = 1e-8  # beside the root of the sum of squared gradients
+cdef float TINY = 1e-8  # added to the root of the sum of squared gradients
 
 # -------------------------------------------------------------------------- negative sampling
 
