@@ -122,9 +122,12 @@ class LDGSSteps:
         self.Z = np.empty((n, K), dtype=np.float32)
         if dense:
             self.buffers = (
-                np.empty((n_blocks, n), np.float32), np.empty((n_blocks, n)), np.empty(n),
-                np.empty((n_blocks, n, P), np.float32), np.empty((K, P), np.float32),
-            )  # fmt: skip
+                np.empty((n_blocks, n), np.float32),
+                np.empty((n_blocks, n)),
+                np.empty(n),
+                np.empty((n_blocks, n, P), np.float32),
+                np.empty((K, P), np.float32),
+            )
         else:
             self.buffers = np.empty((n, K), np.int32), np.empty((n, K), np.float32)
             t = self.n_threads
@@ -317,9 +320,16 @@ class LDGSSteps:
             *buffers, of_W = self.buffers
             scratch = _full_gradient.BlockScratch(self.Z[:n], *buffers)
             _full_gradient.cross_entropy(
-                w.W, H, _full_gradient.Positives(*positives), share, scratch, of_W, of_H, losses,
+                w.W,
+                H,
+                _full_gradient.Positives(*positives),
+                share,
+                scratch,
+                of_W,
+                of_H,
+                losses,
                 self.n_threads,
-            )  # fmt: skip
+            )
             _row_updates.step_all(
                 w.W, of_W, w.squares_W, rate, *self.ridge_W.of_step(), self.n_threads
             )
@@ -331,9 +341,17 @@ class LDGSSteps:
         _full_gradient.scores(w.W, H, self.Z[:n], self.n_threads)
         scratch = _full_gradient.RowScratch(*self.row_buffers, self.places)
         _full_gradient.sparse_gradients(
-            KINDS[s.loss], s.mu, self.Z[:n], _full_gradient.Positives(*positives), ids, counts,
-            gradient, losses, scratch, self.n_threads,
-        )  # fmt: skip
+            KINDS[s.loss],
+            s.mu,
+            self.Z[:n],
+            _full_gradient.Positives(*positives),
+            ids,
+            counts,
+            gradient,
+            losses,
+            scratch,
+            self.n_threads,
+        )
         begin = np.arange(n, dtype=np.int64) * ids.shape[1]
         lists = EntryLists(ids.ravel(), gradient.ravel(), begin, counts)
         return losses, self.back_and_step(H, lists, share, rate)
@@ -381,7 +399,14 @@ class LDGSSteps:
             entries = _row_updates.Entries(touched, starts, sample, value, n)
             norms, *bearing = ridge.of_step()
             _row_updates.step(
-                entries, source, table, squares, rate, norms, _row_updates.Ridge(*bearing),
-                self.scratch, self.threads(n_entries),
-            )  # fmt: skip
+                entries,
+                source,
+                table,
+                squares,
+                rate,
+                norms,
+                _row_updates.Ridge(*bearing),
+                self.scratch,
+                self.threads(n_entries),
+            )
         return touched[:n]
