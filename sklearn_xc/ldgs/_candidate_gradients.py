@@ -6,15 +6,18 @@ there. On these and the positives :func:`set_gradients` takes the gradient of a 
 """
 
 import itertools
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple, Self
 
 import numpy as np
 
-from .._kernels.ldgs import _message_passing as kernel
+from .._kernels.ldgs import _candidate_gradients as kernel
 from .._kernels.ldgs._losses import KINDS
 from ..mips import ExactIndex, HNSWIndex
+from ._int8_rows import ByteRows
 from ._inverted_lists import ChunkLists
 
+# An empty array stands for "none" in arguments of kernels, whose memoryviews take no None.
 ONES = np.empty(0, dtype=np.float32)
 NO_ROWS = np.empty((0, 0), dtype=np.int8)
 
@@ -61,14 +64,14 @@ class SetGradients(NamedTuple):
     losses: np.ndarray
     left_out: np.ndarray
 
-    def spans(self):
+    def spans(self) -> tuple[np.ndarray, np.ndarray]:
         """Return where the entries of each row begin in `ids` and `values` as vectors, and how
         many.
         """
         return np.arange(len(self.ids), dtype=np.int64) * self.ids.shape[1], self.counts
 
 
-def chunk_bounds(n_columns, n_chunks):
+def chunk_bounds(n_columns: int, n_chunks: int) -> np.ndarray:
     """Return where chunks of about equal size begin, and the end: int32 (n_chunks + 1,)."""
     return (np.arange(n_chunks + 1) * n_columns // n_chunks).astype(np.int32)
 
@@ -99,7 +102,7 @@ class SetLoss(NamedTuple):
 
 
 class ComparedClasses(NamedTuple):
-    """The classes that samples are compared with beside their own.
+    """Classes that samples are compared with, in addition to their own.
 
     Attributes
     ----------
@@ -119,23 +122,24 @@ class ComparedClasses(NamedTuple):
     n_first: int | None = None
 
     @property
-    def size(self):
+    def size(self) -> int:
+        """Number of classes named for all samples together."""
         return self.retrieved.size + (0 if self.drawn is None else self.drawn.size)
 
 
 def set_gradients(
-    W,
-    H,
-    bounds,
-    candidates,
-    positives,
-    loss,
+    W: np.ndarray,
+    H: np.ndarray,
+    bounds: np.ndarray,
+    candidates: ComparedClasses,
+    positives: Positives,
+    loss: SetLoss,
     *,
-    wants_left_out=False,
-    n_threads=1,
-    places=None,
-    rounded=None,
-):
+    wants_left_out: bool = False,
+    n_threads: int = 1,
+    places: np.ndarray | None = None,
+    rounded: ByteRows | None = None,
+) -> SetGradients:
     """Return gradients of a loss on the positives and the candidates of samples.
 
     Parameters
@@ -144,10 +148,6 @@ def set_gradients(
         Weights, and embeddings of the samples: the scores are H @ W.T.
     bounds : ndarray of int32 (n_chunks + 1,)
         From :func:`chunk_bounds`.
-    candidates : ComparedClasses
-    positives : Positives
-    loss : SetLoss
-    wants_left_out : bool, default=False
     n_threads : int, default=1
         Never changes the result.
     places : ndarray of int32 (n_threads, n_classes), default=None
@@ -155,10 +155,6 @@ def set_gradients(
     rounded : ByteRows, default=None
         Of W. Negatives that cannot have a gradient, by bounds of their scores, are then not read in
         W and not in the result. Not used by cross-entropy, nor with message passes.
-
-    Returns
-    -------
-    gradients : SetGradients
     """
     retrieved, drawn, n_first = candidates
     n_rows, n_chunks, n = retrieved.shape
@@ -166,10 +162,13 @@ def set_gradients(
     if drawn is None:
         drawn = np.empty((n_rows, 0), dtype=np.int32)
     most = int(np.diff(positives.indptr).max(initial=0))
+    # Room for the positives, all retrieved and all drawn of the sample with the most, which are at
+    # most all classes since each counts once. At least 1: kernels point to the first.
     capacity = max(1, min(n_chunks * n + drawn.shape[1] + most, W.shape[0]))
     left_out = np.empty(n_rows if wants_left_out else 0)
     found = SetGradients(
         np.empty((n_rows, capacity), dtype=np.int32),
+        # Zeros beyond the counts: `_context_sums` multiplies whole rows.
         np.zeros((n_rows, capacity), dtype=np.float32),
         np.empty(n_rows, dtype=np.int64),
         np.empty(n_rows, dtype=np.int64),
@@ -177,6 +176,8 @@ def set_gradients(
         left_out,
     )
     values = NO_ROWS
+    # Cross-entropy has a gradient at every class of the set, and messages need scores of each
+    # chunk.
     if rounded is not None and loss.name != "cross_entropy" and loss.n_message_passes == 0:
         values = rounded.values
     if places is None:
@@ -187,6 +188,7 @@ def set_gradients(
         "zero_rest": loss.zero_rest,
         "n_passes": loss.n_message_passes,
         "tau": loss.tau,
+        # All at once where nothing is to be widened.
         "n_first": n_first or n,
     }
     kernel.gradients(
@@ -201,7 +203,7 @@ def set_gradients(
     return found
 
 
-def scratch_places(n_threads, n_classes):
+def scratch_places(n_threads: int, n_classes: int) -> np.ndarray:
     """Return the room for what kernels have seen: int32 (n_threads, n_classes) of -1."""
     return np.full((n_threads, n_classes), -1, dtype=np.int32)
 
@@ -221,23 +223,34 @@ class ChunkIndexes:
     n_jobs : int, default=1
     """
 
-    def __init__(self, kind, bounds, *, n_centroids=None, n_probes=1, seed=0, n_jobs=1):
+    def __init__(
+        self,
+        kind: str,
+        bounds: np.ndarray,
+        *,
+        n_centroids: int | None = None,
+        n_probes: int = 1,
+        seed: int = 0,
+        n_jobs: int = 1,
+    ) -> None:
         self.bounds, self._kind, self._seed, self._n_jobs = bounds, kind, seed, n_jobs
         self._lists = self._indexes = None
         if kind == "spherical":
             self._lists = ChunkLists(bounds, n_centroids, n_probes, seed, n_jobs)
 
-    def _make(self):
+    def _make(self) -> ExactIndex | HNSWIndex:
+        """Return an index of one chunk, not built yet."""
         if self._kind == "exact":
             return ExactIndex(n_jobs=self._n_jobs)
         # What an index misses is for the caller to measure: it may not turn to exact answers.
         return HNSWIndex("xbox", min_recall=0.0, n_jobs=self._n_jobs, random_state=self._seed)
 
-    def _chunks(self, matrix):
+    def _chunks(self, matrix: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield the columns of each chunk, as a matrix in C order."""
         for start, stop in zip(self.bounds, self.bounds[1:], strict=False):
             yield np.ascontiguousarray(matrix[:, start:stop])
 
-    def build(self, W, queries=None):
+    def build(self, W: np.ndarray, queries: np.ndarray | None = None) -> Self:
         """Index W (n_classes, n_columns), again after it has changed.
 
         Some embeddings (n, n_columns) stand for all queries of "hnsw".
@@ -245,14 +258,14 @@ class ChunkIndexes:
         if self._lists is not None:
             self._lists.build(W)
             return self
-        asked = [None] * (len(self.bounds) - 1) if queries is None else self._chunks(queries)
+        samples = [None] * (len(self.bounds) - 1) if queries is None else self._chunks(queries)
         self._indexes = [
             self._make().build(rows, some)
-            for rows, some in zip(self._chunks(W), asked, strict=True)
+            for rows, some in zip(self._chunks(W), samples, strict=True)
         ]
         return self
 
-    def candidates(self, H, n, n_first=None):
+    def candidates(self, H: np.ndarray, n: int, n_first: int | None = None) -> np.ndarray:
         """Return n classes that score best in each chunk, int32 (n_rows, n_chunks, n); -1: padding.
 
         The best `n_first` stand first, the next up to twice as many then, and so on.
@@ -265,15 +278,18 @@ class ChunkIndexes:
         ]
         return np.stack(found, axis=1)
 
-    def beyond(self, W, H, n, threshold):
+    def beyond(self, W: np.ndarray, H: np.ndarray, n: int, threshold: float) -> np.ndarray:
         """Return the classes of which a chunk's score is beyond a threshold, of either sign.
 
         Of the n best and the n lowest in each chunk, int32 (n_rows, n_chunks, 2 n); -1: padding.
         """
         sides = []
+        # S_j = {k : |z_jk| > tau_1} (step 1): the lowest scores are the best of the negated query.
         for sign in (1, -1):
             queries = sign * H
             named = self.candidates(queries, n)
+            # Where a place is padding, -1, the comparison reads the last class, and the place is -1
+            # either way.
             for h, of_row in zip(queries, named, strict=True):
                 for j, (a, b) in enumerate(itertools.pairwise(self.bounds)):
                     of_row[j, W[of_row[j], a:b] @ h[a:b] <= threshold] = -1

@@ -1,39 +1,45 @@
 """LDGS: large output layers learned by searching chunks of their columns."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 
 from ..base._classifier import BaseXCClassifier
 from ..base._used_columns import KeepsUsedColumns, moved
 from ..base._validation import require_same_data, validate_with_texts
 from ..softmax._probabilities import SoftmaxProbabilities, topk_probabilities
 from ..topk._feature_major import feature_major
+from ..topk._restriction import Restriction
 from ..training._convergence import still_rose, warn_not_converged
 from ..utils._available import available_if
 from ..utils._callbacks import Progress, with_callbacks
 from ..utils._column_map import ColumnMap
 from ..utils._matrix import narrow_indices
 from ..utils._records import savable
+from ..utils._rows import Rows
+from ..utils._typing import LabelsLike, MatrixLike, RandomState
 from ._auto import HIDDEN_DIM, passes
 from ._data import held_out_of, positives_of, require_graded_loss
 from ._fitted import check_loaded
 from ._index_search import SearchesLabels
+from ._layers import Start, require_weights
 from ._parameters import CONSTRAINTS, PUBLISHED, SEARCH_PARAMS
 from ._partial_fit import LDGSInParts
 from ._prediction import embedded, has_probabilities
 from ._scores import EmbeddedScores
 from ._state import LDGSState
 from ._train import (
+    LDGSOutcome,
     LDGSProblem,
-    Start,
     drawn_table,
     first_state,
     fit_ldgs,
-    require_weights,
     without_far_rows,
 )
 
@@ -72,11 +78,11 @@ class LDGSClassifier(
         Whether scores are inner products or minus the squared distances ``||phi(x) - w_k||^2`` to
         label embeddings, without intercepts.
     gradient : {"auto", "decomposed", "mips", "sampled", "exact"}, default="auto"
-        The classes that a step scores beside the labels of a sample: those that the indexes of
-        `n_chunks` chunks name; those that one index of all columns names (Algorithm 1); uniformly
-        drawn ones; all, by matrix products. "auto": "exact" for sparse rows without a layer, and
-        elsewhere up to the some ten thousand classes where it costs less by count (50,000 with one
-        label a row, see `solver`); then "decomposed".
+        The classes that a step scores in addition to the labels of a sample: those that the indexes
+        of `n_chunks` chunks name; those that one index of all columns names (Algorithm 1);
+        uniformly drawn ones; all, by matrix products. "auto": "exact" for sparse samples without a
+        layer, and elsewhere up to the some ten thousand classes where it costs less by count
+        (50,000 with one label a sample, see `solver`); then "decomposed".
     n_chunks : int, default=4
         Chunks of "decomposed"; published: 8 for 128 columns, 4 for 100. At most one a column.
     n_message_passes : int, default=0
@@ -95,7 +101,7 @@ class LDGSClassifier(
         this for each chunk. None, as in the experiments of [1]_, takes the best whatever they
         score, which costs half as much.
     index : {"spherical", "hnsw", "exact"}, default="spherical"
-        "spherical", the published one: lists of rows by spherical k-means, as those of
+        "spherical", the published one: lists of classes by spherical k-means, as those of
         :class:`~sklearn_xc.mips.SphericalIndex`, of all chunks in one; or another.
     search_params : dict or None, default=None
         What "spherical" goes by; None, or an entry left out, is its default: "n_centroids", None,
@@ -118,10 +124,10 @@ class LDGSClassifier(
     hidden_dim : "auto", int or None, default="auto"
         Width of the linear layer; None takes the features as they are. With sparse X a step touches
         the features of its samples only, with a layer, or without one by the exact gradient of
-        linear scores; the other gradients without a layer make the rows of a mini-batch dense.
-        "auto": 100 for sparse rows where features by classes are more than 2**27 (2**30 with one
-        label a row, see `solver`), or scores are distances; else None, which needs no layer to get
-        through.
+        linear scores; the other gradients without a layer make the samples of a mini-batch dense.
+        "auto": 100 for sparse samples where features by classes are more than 2**27 (2**30 with one
+        label a sample, see `solver`), or scores are distances; else None, which needs no layer to
+        get through.
     fit_intercept : bool, default=True
         Whether classes have intercepts. The paper has none.
     warmup : "auto" or float, default=0.1
@@ -133,30 +139,31 @@ class LDGSClassifier(
     solver : {"auto", "adagrad", "sgd"}, default="auto"
         Whether the rate of each row of weights (of a class, of a feature) is divided by the root of
         the sum of its squared gradients so far, or is the same for all, as published. "auto" is
-        "adagrad", but for `fit` of one label a row and 1000 to 50,000 classes without a layer (up
-        to 2**30 weights) with everything else that "auto" decides: steps are then those of the
-        exact softmax, of one rate for rows of length 1, which came within 2 % of its log-loss at
+        "adagrad", but for `fit` of one label a sample and 1000 to 50,000 classes without a layer
+        (up to 2**30 weights) with everything else that "auto" decides: steps are then those of the
+        exact softmax, of one rate for samples of length 1, which came within 2 % of its log-loss at
         the best rate where "adagrad" was up to 80 % above.
     learning_rate : "auto" or float, default="auto"
         The first rate. Steps are on the mean loss of a mini-batch. A number is for X as it is.
-        "auto" measures X first, so that its scale does not matter: steps are taken on rows of which
-        a typical one is of unit length (and on dense rows without a layer, with linear scores, on
-        columns of mean zero and the same deviation), and what they learn is brought back exactly.
-        The rates of "adagrad" are then 0.5 with a layer, 2 on sparse rows and 10 on dense ones
-        without; those of "sgd" 1 and 4; that of exact steps on many classes (see `solver`) is 10
-        for mini-batches of 16 and 5 for 32. For squared distances X is taken as it is, and the rate
-        of "adagrad" is half the length of a row. A row of more than ten typical lengths is taken as
-        a shorter one, of at least three, so that corrupt rows do not decide. X of which at least
-        four entries in five are zero counts as sparse, whatever holds it.
+        "auto" measures X first, so that its scale does not matter: steps are taken on samples of
+        which a typical one is of unit length (and on dense samples without a layer, with linear
+        scores, on columns of mean zero and the same deviation), and the weights are brought back
+        exactly. The rates of "adagrad" are then 0.5 with a layer, 2 on sparse samples and 10 on
+        dense ones without; those of "sgd" 1 and 4; that of exact steps on many classes (see
+        `solver`) is 10 for mini-batches of 16 and 5 for 32. For squared distances X is taken as it
+        is, and the rate of "adagrad" is half the length of a sample. A sample of more than ten
+        typical lengths is taken as a shorter one, of at least three, so that corrupt samples do not
+        decide. X of which more than nine entries in ten are zero counts as sparse, whatever holds
+        it.
     decay : {"linear", "inverse", "inverse_steps"} or float, default="linear"
         "linear" brings the rate to zero over `max_iter` passes, "inverse" makes it
         ``learning_rate / (1 + t)`` after t passes, "inverse_steps" after t mini-batches, as
         printed; a number is multiplied with it after each pass.
     max_iter : "auto" or int, default="auto"
-        Passes over the samples. "auto": 10, and at least as many as make 1000 steps; on dense rows
-        without a layer up to 5000 steps where there are fewer weights than samples. There is no
-        `tol`: rates fall to zero over just these passes, which are the schedule and part of the
-        regularisation; to stop early, see `early_stopping`.
+        Passes over the samples. "auto": 10, and at least as many as make 1000 steps; on dense
+        samples without a layer up to 5000 steps where there are fewer weights than samples. There
+        is no `tol`: rates fall to zero over just these passes, which are the schedule and part of
+        the regularisation; to stop early, see `early_stopping`.
     alpha : "auto" or float, default="auto"
         Strength of the ridge on both layers, not on intercepts. "auto": none with a layer, or with
         a number for `learning_rate`; else 0.04 over the number of samples (0.05 with exact steps on
@@ -193,7 +200,7 @@ class LDGSClassifier(
         `early_stopping`, scores) it is a label like others, and `predict` answers with 0 and 1.
     label_feature_weight : float, default=3.0
         The sample weight of each text in `label_features`, from 0, which leaves texts out, to 1e6.
-        3 was ahead of 1 on held-out rows of three data sets, by 0.1 to 1.6 points of nDCG@5.
+        3 was ahead of 1 on held-out samples of three data sets, by 0.1 to 1.6 points of nDCG@5.
 
     Attributes
     ----------
@@ -237,7 +244,7 @@ class LDGSClassifier(
 
     Notes
     -----
-    With a number for `learning_rate`, rows should be of unit length, or of a similar scale.
+    With a number for `learning_rate`, samples should be of unit length, or of a similar scale.
 
     None of the losses changes when a constant is added to all scores of a sample. So that
     `predict` can tell labels from others by the sign, with several labels a sample the constant is
@@ -245,10 +252,10 @@ class LDGSClassifier(
     trained on.
 
     Memory: while training ``4 (n_classes + n_features) (hidden_dim + n_chunks)`` bytes of weights,
-    one number more a row for "adagrad", as much as the classes' part again for the indexes (or the
-    gradient, with "exact" cross-entropy), about a quarter of it with "spherical", another quarter
-    for "margin" and "triplet" where there is room, and what a mini-batch scores; see the user
-    guide.
+    one number more a class and a feature for "adagrad", as much as the classes' part again for the
+    indexes (or the gradient, with "exact" cross-entropy), about a quarter of it with "spherical",
+    another quarter for "margin" and "triplet" where there is room, and what a mini-batch scores;
+    see the user guide.
 
     ``LDGSClassifier.PUBLISHED`` holds the settings of the paper's systems "softmax",
     "sampled_softmax", "margin", "mips" and "decomposed", each with "_multiclass" or "_multilabel"
@@ -283,15 +290,20 @@ class LDGSClassifier(
     _weighs_samples_by_class = True
 
     def __init__(
-        self, loss="cross_entropy", *, similarity="linear", gradient="auto", n_chunks=4,
-        n_message_passes=0, query_size="auto", query_threshold=None, index="spherical",
-        search_params=None, tau=1e-3, unretrieved="sampled", mu=1.0, hidden_dim="auto",
-        fit_intercept=True, warmup=0.1, batch_size=32, solver="auto", learning_rate="auto",
-        decay="linear", max_iter="auto", alpha="auto", early_stopping=False,
-        validation_fraction=0.1, n_iter_no_change=5, class_weight=None, n_jobs=None,
-        random_state=None, verbose=0, warm_start=False, label_names=None, graded=False,
-        label_feature_weight=3.0,
-    ):  # fmt: skip
+        self, loss: str = "cross_entropy", *, similarity: str = "linear", gradient: str = "auto",
+        n_chunks: int = 4, n_message_passes: int = 0, query_size: int | float | str = "auto",
+        query_threshold: float | None = None, index: str = "spherical",
+        search_params: dict | None = None, tau: float = 1e-3, unretrieved: str = "sampled",
+        mu: float = 1.0, hidden_dim: int | str | None = "auto", fit_intercept: bool = True,
+        warmup: float | str = 0.1, batch_size: int = 32, solver: str = "auto",
+        learning_rate: float | str = "auto", decay: float | str = "linear",
+        max_iter: int | str = "auto", alpha: float | str = "auto", early_stopping: bool = False,
+        validation_fraction: float = 0.1, n_iter_no_change: int = 5,
+        class_weight: dict | str | None = None, n_jobs: int | None = None,
+        random_state: RandomState = None, verbose: int = 0, warm_start: bool = False,
+        label_names: ArrayLike | None = None, graded: bool = False,
+        label_feature_weight: float = 3.0,
+    ) -> None:  # fmt: skip
         self.loss = loss
         self.similarity = similarity
         self.gradient = gradient
@@ -325,7 +337,7 @@ class LDGSClassifier(
         self.graded = graded
         self.label_feature_weight = label_feature_weight
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float32"]
         return tags
@@ -333,7 +345,14 @@ class LDGSClassifier(
     # ------------------------------------------------------------------------------------- fit
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None, label_features=None, classes=None):
+    def fit(
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        sample_weight: ArrayLike | None = None,
+        label_features: MatrixLike | Sequence[MatrixLike] | None = None,
+        classes: ArrayLike | None = None,
+    ) -> Self:
         """Fit both layers.
 
         Parameters
@@ -351,9 +370,9 @@ class LDGSClassifier(
             Texts of the labels in the columns of X, one row a label, in the order of the columns
             of an indicator, of `classes` where that is given, and otherwise of the sorted classes
             in y; a row of zeros is none. Several texts a label are several matrices. Each is
-            trained on as one more row, of the one label and the weight `label_feature_weight`, so
-            that labels without samples are found too; it is no sample where samples are counted,
-            held out, or choose the threshold of `predict`.
+            trained on like a sample of the one label, of the weight `label_feature_weight`, so that
+            labels without samples are found too; it is none where samples are counted, held out, or
+            choose the threshold of `predict`.
         classes : array-like of shape (n_classes,), default=None
             With y of one class a sample: all classes, also those that no sample has.
 
@@ -380,30 +399,33 @@ class LDGSClassifier(
             before = None
             if self.warm_start and self.__sklearn_is_fitted__():
                 self._check_state()
+                # Before validation changes classes and features, with which these weights go.
                 before = self.classes_, self.n_features_in_, self._start_weights()
             require_graded_loss(self)
-            rows, Y, sample_weight, texts = validate_with_texts(
+            rows, Y, weight, texts = validate_with_texts(
                 self, X, y, sample_weight, label_features, classes
             )
             start = None
             if before is not None:
                 require_same_data(self, *before[:2])
                 start = before[2]
+            # Texts follow the samples, so that numbers of samples stay.
             if texts.n:
-                sample_weight = texts.weights_below(sample_weight, rows.shape[0])
+                weight = texts.weights_below(weight, rows.shape[0])
                 Y = texts.labels_below(Y, self._encoding.kind == "binary")
                 rows = texts.below(rows)
             single = self._encoding.kind != "multilabel"
+            # `given` has all columns: what "auto" measures of X must not depend on which are kept.
             given, before = rows, self._columns
             columns = self._keep_columns(rows.features, rows.shape[1], start is None, rows.dense)
             rows = rows if columns is None else rows.as_sparse().narrowed(columns)
             start = self._moved_start(start, before)
             plan, state = first_state(self, given, len(self.classes_), single, rows.shape[1])
-            rows = without_far_rows(state, rows, sample_weight)
+            rows = without_far_rows(state, rows, weight)
             rng = check_random_state(self.random_state)
             positives = positives_of(Y, self._encoding)
-            held_out = held_out_of(self, positives, sample_weight, rng, texts.n)
-            problem = LDGSProblem.of(self, rows, positives, sample_weight, held_out, texts.n)
+            held_out = held_out_of(self, positives, weight, rng, texts.n)
+            problem = LDGSProblem.of(self, rows, positives, weight, held_out, texts.n)
             n_passes = passes(
                 self, plan.form, len(problem.visited()), len(self.classes_) * rows.shape[1]
             )
@@ -428,19 +450,15 @@ class LDGSClassifier(
             )
         return self
 
-    def _keep(self, outcome, lasting=True, told=False):
+    def _keep(self, outcome: LDGSOutcome, lasting: bool = True, reported: bool = False) -> None:
         """Predict with what training has come to.
 
-        Parameters
-        ----------
-        outcome : LDGSOutcome
-        lasting : bool, default=True
-            Whether the next call goes on from these steps; if it takes them back, what belongs to
-            lasting steps stays, and only what is known of rows and units is new.
-        told : bool, default=False
-            Whether `loss_curve_` and `n_scored_` tell of other steps of this call already.
+        `lasting` says that the next call goes on from these steps, `reported` that `loss_curve_`
+        and `n_scored_` are of other steps of this call already.
         """
         plan, state = outcome.plan, outcome.state
+        # The next call takes these steps back: what belongs to lasting steps stays, and only what
+        # is known of samples and units is new.
         if not lasting:
             before = self._state
             state = replace(
@@ -454,17 +472,23 @@ class LDGSClassifier(
         self.hidden_dim_, self.gradient_ = plan.hidden_dim, plan.gradient
         self.learning_rate_, self.alpha_ = plan.learning_rate, outcome.alpha
         self.n_iter_ = len(outcome.loss_curve)
-        if not told:
+        if not reported:
             self.loss_curve_, self.n_scored_ = np.array(outcome.loss_curve), outcome.n_scored
         vars(self).pop("validation_scores_", None)
         if outcome.scores:
             self.validation_scores_ = np.array(outcome.scores)
         self._set_model(*outcome.model)
 
-    def _set_model(self, coef, intercept, table, threshold):
+    def _set_model(
+        self,
+        coef: np.ndarray,
+        intercept: np.ndarray,
+        table: np.ndarray | None,
+        threshold: np.float32,
+    ) -> None:
         """Predict with these label embeddings, intercepts and table of features from now on."""
-        # Training goes on without the threshold: a constant in all rows would hide their
-        # directions from an index.
+        # Training goes on without the threshold: a constant in all label embeddings would hide
+        # their directions from an index.
         self._squared = self.similarity == "sqeuclidean"  # of these weights, whatever is set later
         intercept = intercept - threshold
         self.input_embeddings_ = table
@@ -476,6 +500,7 @@ class LDGSClassifier(
                     "the weights left the range of float32: use a smaller learning_rate, or "
                     "scale the features"
                 )
+        # Two classes have one score, that of the second less that of the first.
         if self._encoding.kind == "binary" and self.similarity == "linear":
             coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
         elif self._is_to_turn(coef, table):
@@ -483,12 +508,12 @@ class LDGSClassifier(
         set_weights = self._set_kept_model if table is None else self._set_linear_model
         set_weights(coef, intercept.astype(np.float32))
 
-    def _is_to_turn(self, coef, table):
+    def _is_to_turn(self, coef: np.ndarray, table: np.ndarray | None) -> bool:
         """Return whether weights are to lie feature by feature, and do not."""
         kept = table is None and self._columns is not None  # which lie so in their index
         return self.similarity == "linear" and not kept and coef.strides[0] != coef.itemsize
 
-    def _start_weights(self):
+    def _start_weights(self) -> Start:
         """Return weights and sums of squared gradients to go on from."""
         if self._squared != (self.similarity == "sqeuclidean"):
             raise ValueError(
@@ -497,20 +522,23 @@ class LDGSClassifier(
             )
         W, state = self._kept_embeddings(), self._state
         b = np.asarray(self.intercept_, dtype=np.float32) + np.float32(state.threshold)
+        # Any two rows with this difference score alike; these have no mean, at which the ridge is
+        # least.
         if len(W) == 1:  # two classes, one score
             W, b = np.concatenate([-W, W]) / 2, np.concatenate([-b, b]) / 2
         squares = tuple(part.copy() for part in state.squares)
         return Start(W, b, self._kept_table(), squares)
 
     @property
-    def _n_features_out(self):
+    def _n_features_out(self) -> int:
+        """Width of what `transform` returns."""
         table = self._kept_table()
         return self.n_features_in_ if table is None else table.shape[1]
 
     # ----------------------------------------------------------------- of few columns of very many
 
     @property
-    def input_embeddings_(self):
+    def input_embeddings_(self) -> np.ndarray | sparse.csr_array | None:
         """The linear layer; None without one."""
         if "input_embeddings_" not in vars(self):
             raise AttributeError("input_embeddings_")
@@ -519,39 +547,44 @@ class LDGSClassifier(
             return table
         n_kept, dim = table.shape
         starts = np.zeros(self.n_features_in_ + 1, dtype=np.int64)
+        # A CSR with `dim` entries in the rows of kept columns and none in the others.
         starts[self._columns + 1] = dim
         parts = table.ravel(), np.tile(np.arange(dim, dtype=np.int32), n_kept), np.cumsum(starts)
         return narrow_indices(sparse.csr_array(parts, (self.n_features_in_, dim)))
 
     @input_embeddings_.setter
-    def input_embeddings_(self, table):
+    def input_embeddings_(self, table: np.ndarray | None) -> None:
         if self._columns is not None and table is not None and len(table) != self._n_kept:
             table = np.ascontiguousarray(table[self._columns])
         vars(self)["input_embeddings_"] = table
 
-    def _kept_table(self):
+    def _kept_table(self) -> np.ndarray | None:
         """Return the layer of the columns that are kept, ndarray (n_kept, dim); None without."""
         return vars(self)["input_embeddings_"]
 
-    def _columns_by_hand(self):
+    def _columns_by_hand(self) -> np.ndarray:
+        """Return columns that `coef_` has weights of; none where a layer is between."""
         if self._kept_table() is None:
             return super()._columns_by_hand()
         return self._columns[:0]
 
-    def _may_keep_few(self):
-        # distances to rows themselves, which other columns lengthen, are of all columns
+    def _may_keep_few(self) -> bool:
+        """Return whether weights of columns without entries are zero, and need not be kept."""
+        # distances to samples themselves, which other columns lengthen, are of all columns
         return self.similarity == "linear" or self.hidden_dim is not None
 
-    def _move_columns(self, before):
+    def _move_columns(self, before: np.ndarray) -> None:
+        """Bring squares and the layer of the columns `before` to those of now."""
         self._state, table = self._state.in_columns(before, self._columns), self._kept_table()
         if table is None:
             return
         seed = check_random_state(self.random_state).randint(2**31)
+        # New columns start as those of a fit do; the others keep their embeddings.
         drawn = drawn_table(seed, self._n_kept, table.shape[1], self._state.units)
-        drawn[np.searchsorted(self._columns, before)] = table
+        drawn[np.searchsorted(self._columns, before)] = table  # type: ignore[arg-type]
         self.input_embeddings_ = drawn
 
-    def _moved_start(self, start, before):
+    def _moved_start(self, start: Start | None, before: np.ndarray | None) -> Start | None:
         """Return weights to start from, of the columns `before`, by those that are kept now."""
         if start is None or before is None:
             return start
@@ -564,7 +597,7 @@ class LDGSClassifier(
 
     # ------------------------------------------------------------------------------- prediction
 
-    def transform(self, X):
+    def transform(self, X: MatrixLike) -> np.ndarray:
         """Return embeddings of samples: their product with `input_embeddings_`.
 
         Parameters
@@ -579,9 +612,14 @@ class LDGSClassifier(
         rows = self._feature_rows(X)
         table = self._kept_table()
         E = embedded(rows, table, self._threads(), None if table is None else self._column_map)
+        # Without a layer the samples are their own embeddings: what the caller changes must not be
+        # X.
         return E.copy() if np.may_share_memory(E, rows.data) else E
 
-    def _topk_probabilities(self, rows, k, only=None):
+    def _topk_probabilities(
+        self, rows: Rows, k: int, only: Restriction | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k best classes and their probabilities; ValueError where there are none."""
         try:
             has_probabilities(self)
         except AttributeError as error:
@@ -595,11 +633,13 @@ class LDGSClassifier(
     _made_anew = (*BaseXCClassifier._made_anew, "_search")
     _not_saved = (*BaseXCClassifier._not_saved, "_search")
 
-    def _prepare_index(self):
+    def _prepare_index(self) -> None:
+        """Prepare exact predictions, and forget the index of label embeddings of before."""
         super()._prepare_index()
         vars(self).pop("_search", None)
 
-    def _scores_of(self, state=None):
+    def _scores_of(self, state: dict[str, Any] | None = None) -> EmbeddedScores:
+        """Return how scores come from samples, of this model or of the attributes in `state`."""
         state = vars(self) if state is None else state
         binary = state["_encoding"].kind == "binary"
         table, squared = state["input_embeddings_"], state["_squared"]
@@ -608,14 +648,16 @@ class LDGSClassifier(
             columns = state.get("_column_map") or ColumnMap(columns, state["n_features_in_"])
         return EmbeddedScores(state["n_features_in_"], binary, table, squared, columns)
 
-    def _require_size(self, n_classes, n_features):
+    def _require_size(self, n_classes: int, n_features: int) -> None:
+        """Refuse weights that cannot fit into memory."""
         super()._require_size(n_classes, n_features)
         width = self.hidden_dim
-        if width == "auto":  # whichever takes less
+        if isinstance(width, str):  # "auto": whichever takes less
             smaller = HIDDEN_DIM * (n_classes + n_features) < n_classes * n_features
             width = HIDDEN_DIM if smaller else None
         require_weights(width, n_classes, n_features, width or n_features)
 
-    def _check_loaded(self, mapped):
+    def _check_loaded(self, mapped: bool) -> None:
+        """Raise ValueError if attributes that were loaded do not fit together."""
         super()._check_loaded(mapped)
         check_loaded(self)

@@ -1,6 +1,7 @@
 """Checks of the attributes of a fitted LDGSClassifier."""
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from ..training._waiting import Waiting
 from ..utils._records import (
@@ -16,7 +17,7 @@ from ..utils._records import (
 )
 
 
-def check_loaded(model):
+def check_loaded(model: BaseEstimator) -> None:
     """Raise ValueError if attributes that were loaded do not fit together."""
     require_attributes(
         model,

@@ -1,11 +1,14 @@
 """The k best classes by an index of label embeddings: `predict_topk` of LDGSClassifier."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from ..mips import ExactIndex, HNSWIndex, SphericalIndex
 from ..topk._inverted_index import topk_matrix
 from ..utils._locks import ForkSafeLock
+from ..utils._rows import Rows
+from ..utils._typing import LabelsLike, Matrix, MatrixLike
 from ..utils._validation import check_k
 from ._prediction import dense
 
@@ -15,16 +18,16 @@ class SearchesLabels:
 
     def predict_topk(
         self,
-        X,
-        k=None,
-        scores="decision",
-        sparse_output=False,
-        search="exact",
+        X: MatrixLike,
+        k: int | None = None,
+        scores: str = "decision",
+        sparse_output: bool = False,
+        search: str = "exact",
         *,
-        labels=None,
-        exclude=None,
-        label_weight=None,
-    ):
+        labels: LabelsLike | None = None,
+        exclude: LabelsLike | None = None,
+        label_weight: ArrayLike | None = None,
+    ) -> tuple[np.ndarray, np.ndarray] | sparse.csr_array:
         """Return the k best classes of each sample, best first; never builds all scores.
 
         Parameters
@@ -33,16 +36,16 @@ class SearchesLabels:
         k : int, default=None
             From 1 to the number of classes K; by default the smaller of 5 and K.
         scores : {"decision", "proba"}, default="decision"
-            What to return beside the labels: scores as of :meth:`decision_function`, or
+            What to return with the labels: scores as of :meth:`decision_function`, or
             probabilities, where there are any; these need the scores of all classes.
         sparse_output : bool, default=False
-            Whether to return one sparse matrix with k entries a row instead of two arrays.
+            Whether to return one sparse matrix with k entries a sample instead of two arrays.
         search : {"exact", "index"}, default="exact"
             "index" queries an index of the kind `index` for the best label embeddings. It is built
             at the first such call, on whose samples it measures how many of the ten best it names
             (``search_recall_``); below 0.9 it warns and answers exactly. Scores are exact.
-        labels, exclude : sequence of labels, one sequence of labels a row, or sparse indicator, \
-                default=None
+        labels, exclude : sequence of labels, one sequence of labels a sample, or sparse \
+                indicator, default=None
             The only labels that an answer may hold, and those that it may not; exact only. See
             :meth:`PPDSparseClassifier.predict_topk`.
         label_weight : array-like of shape (K,), default=None
@@ -66,6 +69,8 @@ class SearchesLabels:
         only = {"labels": labels, "exclude": exclude, "label_weight": label_weight}
         if search == "exact":
             return super().predict_topk(X, k, scores, sparse_output, **only)
+        # An index knows all labels: those of a restriction might not be among the best that it
+        # names.
         for name, given in only.items():
             if given is not None:
                 raise ValueError(
@@ -89,7 +94,7 @@ class SearchesLabels:
 
 
 class Search:
-    """An index of label embeddings, built when first queried; anew when they are replaced.
+    """An index of label embeddings, built when first queried, and again when they are replaced.
 
     Parameters
     ----------
@@ -97,23 +102,21 @@ class Search:
     n_jobs : int or None
     """
 
-    def __init__(self, kind, n_jobs):
+    def __init__(self, kind: str, n_jobs: int | None) -> None:
         self._make = {"spherical": SphericalIndex, "hnsw": HNSWIndex, "exact": ExactIndex}[kind]
         self._n_jobs = n_jobs
         self._lock, self._built = ForkSafeLock(), (None, None, None)  # of what, and the index
 
-    def topk(self, rows, k: int, coef, intercept, squared):
+    def topk(
+        self, rows: Rows, k: int, coef: np.ndarray, intercept: np.ndarray, squared: bool
+    ) -> tuple[np.ndarray, np.ndarray, float]:
         """Return the k best classes of each row, their scores, and the recall@10 that was measured.
 
-        Parameters
-        ----------
-        rows : Rows
-            Embeddings.
-        coef, intercept : ndarray of float32 (n_classes, dim) and (n_classes,)
-        squared : bool
-            Whether scores are minus squared distances.
+        The rows are embeddings; `squared` says that scores are minus squared distances.
         """
         X = rows.matrix()
+        # The constant of a class is the inner product with 1: <x, w> + b, or 2 <x, w> - ||w||^2 +
+        # b. The last is the score but for ||x||^2, which is the same for all classes of a sample.
         constant = np.ones((rows.shape[0], 1), dtype=np.float32)
         queries = (
             sparse.csr_array(sparse.hstack([X, constant]))
@@ -126,11 +129,15 @@ class Search:
                 self._built = coef, intercept, self._build(coef, intercept, squared, queries)
             index = self._built[2]
         ids, scores = index.query(queries, k)
+        # What was left out above.
         if squared:
             scores = scores - np.einsum("ij,ij->i", X, X)[:, None]
         return ids, scores, index.recall_
 
-    def _build(self, coef, intercept, squared, queries):
+    def _build(
+        self, coef: np.ndarray, intercept: np.ndarray, squared: bool, queries: Matrix
+    ) -> SphericalIndex | HNSWIndex | ExactIndex:
+        """Return an index of label embeddings, each with its constant as one more column."""
         coef, last = dense(coef), np.array(intercept, dtype=np.float32)
         if squared:
             last -= np.einsum("ij,ij->i", coef, coef)

@@ -6,8 +6,10 @@ long as one that reads and writes weights once.
 """
 
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from ..softmax._coordinates import weights_inside, weights_outside
 from ..softmax._full_softmax import BEYOND, INTERCEPT, RIDGE, ExactSteps, calmed_weights, cuts_at
@@ -15,6 +17,8 @@ from ..topk._feature_major import feature_major, n_places, padded_intercept, unt
 from ..training._schedules import share_of_rate
 from ..utils._random import stream
 from ..utils._rows import FULL
+from ._auto import Plan
+from ._layers import Start
 from ._ridge import automatic_ridge
 
 
@@ -22,7 +26,10 @@ class Unchanged:
     """In the place of a `Change`: weights are for X as it is."""
 
     @staticmethod
-    def outside(W, b, U):
+    def outside(
+        W: np.ndarray, b: np.ndarray, U: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Return weights as they are."""
         return W, b, U
 
 
@@ -31,21 +38,30 @@ class LDGSPlainSteps:
 
     Parameters
     ----------
-    problem : Problem
+    problem : LDGSProblem
         With one label a sample.
-    start : Start or None
-    params : LDGSClassifier
     plan : Plan
-    n_passes, seed, n_threads : int
+        Its rate may be changed by the search for a ridge: see the attribute.
     """
 
     searching = False
 
-    def __init__(self, problem, start, params, plan, n_passes, seed, n_threads):
+    def __init__(
+        self,
+        problem: Any,
+        start: Start | None,
+        params: BaseEstimator,
+        plan: Plan,
+        n_passes: int,
+        seed: int,
+        n_threads: int,
+    ) -> None:
         rows = problem.rows
+        # Kernels of dense rows are faster on rows that are nearly full.
         if not rows.dense and len(rows.data) >= FULL * np.prod(rows.shape):
             rows = rows.as_dense()
         weight, self.visited = problem.sample_weight, problem.visited()
+        # Of mean 1 over the samples visited: the rate is for a typical sample.
         self._weight = None
         if weight is not None:
             mean = weight[self.visited].mean(dtype=np.float64)
@@ -63,11 +79,14 @@ class LDGSPlainSteps:
         self.n_classes, self.n_visited, self._done = problem.n_classes, 0, False
         if params.alpha == "auto":
             inside = problem._replace(rows=self.rows, sample_weight=self._weight)
+            # The search may find that a ridge bears a higher rate as well.
             alpha, times = automatic_ridge(inside, params, RIDGE, n_passes, seed, n_threads)
             plan = plan._replace(learning_rate=times * plan.learning_rate)
             self.alpha = alpha / len(self.visited)
         else:
             self.alpha = params.alpha
+            # The parameter is the ridge on weights for X as it is, over the mean loss; steps take
+            # it for weights inside, over the sum.
             alpha = params.alpha * len(self.visited) / np.square(self._coordinates.scale)
         self.plan = plan
         self._steps = ExactSteps(
@@ -82,24 +101,27 @@ class LDGSPlainSteps:
             n_threads=n_threads,
         )
 
-    def _start(self, start):
+    def _start(self, start: Start | None) -> tuple[np.ndarray, np.ndarray]:
+        """Return weights (n_features, n_places) and intercepts to start from, in these units."""
         if start is None:
             W = untouched_zeros((self.rows.shape[1], n_places(self.n_classes)))
             return W, padded_intercept(np.zeros(self.n_classes), BEYOND)
+        # Copies: steps change the weights in place, and those of the estimator stay if the fit
+        # fails.
         inside = weights_inside(self._coordinates, start.coef.copy(), start.intercept.copy())
         return feature_major(inside[0]), padded_intercept(inside[1], BEYOND)
 
     @property
-    def n_scored(self):
+    def n_scored(self) -> int:
+        """Number of scores that steps have taken: all classes of each sample."""
         return self.n_visited * self.n_classes
 
     @property
-    def weights(self):
-        """Squares in the place of those that Adagrad sums up, about as large.
-
-        A part that follows takes steps of Adagrad, in the form of the plan: without squares its
-        first one would be as long as the first of all.
-        """
+    def weights(self) -> SimpleNamespace:
+        """Squares in the place of those that Adagrad sums up, about as large."""
+        # A part that follows takes steps of Adagrad, in the form of the plan: without squares its
+        # first one would be as long as the first of all. A class gets those of one gradient of
+        # length 1 / batch_size for each visit of its samples.
         n_gradients = self.n_visited / max(len(self.visited), 1) / self._batch_size**2
         counts = np.bincount(self._y[self.visited], minlength=self.n_classes)
         of_classes = (n_gradients * counts).astype(np.float32)
@@ -110,7 +132,7 @@ class LDGSPlainSteps:
         of_features = np.square(self.rows.weighted_norms(weight))
         return SimpleNamespace(squares_W=of_classes, squares_U=of_features)
 
-    def epoch(self, number, start=None, span=1.0):
+    def epoch(self, number: int, start: float | None = None, span: float = 1.0) -> float:
         """Visit all samples once; returns their mean loss, each before the step on it."""
         order = stream(self._seed, "pass", number).permutation(self.visited).astype(np.int32)
         n_batches = len(cuts_at(len(order), self._batch_size)) - 1
@@ -121,6 +143,7 @@ class LDGSPlainSteps:
             shares = share_of_rate(self._decay, passes, self._n_passes)
         rates = self.plan.learning_rate * shares
         seed = stream(self._seed, "rounding", number).integers(2**63)
+        # Samples far longer than the others count less at high rates.
         weight = calmed_weights(self._weight, self._squares, rates[0])
         loss = self._steps.epoch(order, self._batch_size, rates, int(seed), weight)
         if not np.isfinite(loss):
@@ -129,27 +152,29 @@ class LDGSPlainSteps:
         total = len(order) if weight is None else weight[self.visited].sum(dtype=np.float64)
         return loss / total
 
-    def finish(self):
+    def finish(self) -> None:
         """Make what `model` returns the weights themselves, not copies."""
         self._done = True
 
-    def forget_untouched(self):
+    def forget_untouched(self) -> None:
         """Leave weights that no step touches, which stay at zero."""
 
-    def model(self):
+    def model(self) -> tuple[np.ndarray, np.ndarray, None]:
         """Return the label embeddings and intercepts so far, for X as it is; there is no table of
         features.
         """
         W, b = self._inside()
         if not self._done:
+            # Callbacks see a model of this moment, while steps go on.
             W, b = W.copy(), b.copy()
         return *weights_outside(self._coordinates, W, b), None
 
-    def scores(self, samples):
+    def scores(self, samples: np.ndarray) -> np.ndarray:
         """Return scores (n, n_classes) of samples."""
         W, b = self._inside()
         return self.rows.take(samples).matrix() @ W.T + b
 
-    def _inside(self):
+    def _inside(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return label embeddings (n_classes, n_features) and intercepts, in the units of steps."""
         self._steps.finish()
         return self._steps.W[:, : self.n_classes].T, self._steps.b[: self.n_classes]

@@ -1,25 +1,43 @@
 """Embeddings of rows, an index of label embeddings, how well labels are predicted in training."""
 
+from collections.abc import Iterator
+from typing import Protocol
+
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from .._kernels.ldgs import _row_updates
+from ..utils._column_map import ColumnMap
 from ..utils._random import stream
+from ..utils._rows import Rows
+from ._candidate_gradients import Positives
 
 SCORES_AT_ONCE = 2**22
 N_VALIDATION = 2000  # samples that choose the threshold above which labels are predicted
 HIGHEST = 100  # of the scores of a sample that take part
 
 
-def embedded(rows, table, n_threads: int, columns=None):
+class Scoring(Protocol):
+    """Steps that score samples with the weights of the moment."""
+
+    positives: Positives
+
+    @property
+    def n_classes(self) -> int:
+        """Number of scores of a sample."""
+
+    def scores(self, samples: np.ndarray) -> np.ndarray:
+        """Return scores (n, n_classes) of samples."""
+
+
+def embedded(
+    rows: Rows, table: np.ndarray | None, n_threads: int, columns: ColumnMap | None = None
+) -> np.ndarray:
     """Return embeddings of samples, ndarray of float32 (n_rows, dim).
 
-    Parameters
-    ----------
-    rows : Rows
-    table : ndarray of float32 (n_features, dim), or None: the samples themselves
-    columns : ColumnMap, default=None
-        The features that `table` is of; by default all.
+    Without a table the samples are their own; `columns` are the features that it is of, by default
+    all.
     """
     if table is None:
         X = rows.matrix()
@@ -38,20 +56,21 @@ def embedded(rows, table, n_threads: int, columns=None):
     return E
 
 
-def dense(coef):
+def dense(coef: np.ndarray | sparse.spmatrix | sparse.sparray) -> np.ndarray:
     """Return label embeddings, which `sparsify` may have made sparse, as an ndarray of float32."""
     return np.asarray(coef.toarray() if sparse.issparse(coef) else coef, dtype=np.float32)
 
 
-def score_blocks(steps, samples):
+def score_blocks(steps: Scoring, samples: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield slices of `samples`, and their scores (n, n_classes) while they are trained."""
+    # Scores of all samples and classes may not fit into memory.
     size = max(1, SCORES_AT_ONCE // steps.n_classes)
     for start in range(0, len(samples), size):
         part = slice(start, start + size)
         yield part, steps.scores(samples[part])
 
 
-def precision_at_1(steps, samples, sample_weight):
+def precision_at_1(steps: Scoring, samples: np.ndarray, sample_weight: np.ndarray | None) -> float:
     """Return the share of the samples, by their weights, whose best class is one of theirs."""
     hits, positives = np.zeros(len(samples), dtype=bool), steps.positives
     for part, scores in score_blocks(steps, samples):
@@ -63,18 +82,14 @@ def precision_at_1(steps, samples, sample_weight):
     return float(np.average(hits, weights=weight))
 
 
-def best_threshold(steps, samples, sample_weight):
-    """Find the score above which predicted labels have the highest micro-averaged F1.
+def best_threshold(
+    steps: Scoring, samples: np.ndarray, sample_weight: np.ndarray | None, seed: int
+) -> np.float32:
+    """Find the score above which labels predicted have the highest micro-averaged F1.
 
-    Parameters
-    ----------
-    steps : Steps
-        That have been made.
-    samples : ndarray of int
-        Those to validate on; of more than `N_VALIDATION` that number is drawn.
-    sample_weight : ndarray of float32 (n_samples,), or None
+    It is found on some samples; of more than `N_VALIDATION` that number is drawn.
     """
-    positives, seed = steps.positives, steps.seed
+    positives = steps.positives
     if len(samples) > N_VALIDATION:
         rng = stream(seed, "threshold")
         samples = np.sort(rng.choice(samples, N_VALIDATION, replace=False))
@@ -83,23 +98,27 @@ def best_threshold(steps, samples, sample_weight):
     n_positive = np.diff(positives.indptr)[samples] @ weight[samples]
     values, hits, counted = [], [], []
     for part, scores in score_blocks(steps, samples):
+        # Labels beyond the HIGHEST of a sample are hardly ever predicted at the best threshold.
         best = np.argpartition(-scores, n_best - 1, axis=1)[:, :n_best]
         values.append(np.take_along_axis(scores, best, axis=1).ravel())
         counted.append(np.repeat(weight[samples[part]], n_best))
         for i, found in zip(samples[part], best, strict=True):
             own = positives.ids[positives.indptr[i] : positives.indptr[i + 1]]
+            # One entry for each of values: whether the label is one of the sample.
             hits.append(np.isin(found, own))
     values, counted = np.concatenate(values), np.concatenate(counted)
     order = np.argsort(-values, kind="stable")
     values, counted = values[order], counted[order].astype(np.float64)
+    # With the m highest scores predicted: F1 = 2 TP / (m + n_positive), all of them weighted sums.
     found = np.cumsum(np.concatenate(hits)[order] * counted)
     f1 = 2 * found / (np.cumsum(counted) + n_positive)
     last = int(np.argmax(f1))  # the lowest score that is still predicted
+    # Half way to the next score, so that rounding moves no label across.
     below = values[last + 1] if last + 1 < len(values) else values[last] - 1
     return np.float32((values[last].astype(np.float64) + below) / 2)
 
 
-def has_probabilities(estimator):
+def has_probabilities(estimator: BaseEstimator) -> bool:
     """Return whether there is a `predict_proba`; says why where there is none."""
     if estimator.loss != "cross_entropy":
         raise AttributeError(

@@ -1,8 +1,10 @@
 """The ridge of LDGS: how strong it is, and its steps on one of the tables, in their metric."""
 
 import copy
+from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from .._kernels.ldgs import _row_updates
 from ..softmax._full_softmax import usual_rate
@@ -14,20 +16,14 @@ NO_STRENGTH, NOTHING_SETTLED = np.empty(0, dtype=np.float32), np.empty(0)
 RIDGE_AT_ONCE = 0.01
 
 
-def automatic_ridge(problem, params, usual, n_passes, seed, n_threads):
+def automatic_ridge(
+    problem: Any, params: BaseEstimator, usual: float, n_passes: int, seed: int, n_threads: int
+) -> tuple[float, float]:
     """Return the ridge of alpha="auto" for all samples, in the units of the steps, and what it asks
     of the rate of steps on all classes: a factor.
 
-    A softmax of one class a row has what serves rows held out best, parts and all else the
-    usual one.
-
-    Parameters
-    ----------
-    problem : Problem
-        With rows in these units.
-    params : LDGSClassifier
-    usual : float
-    n_passes, seed, n_threads : int
+    A softmax of one class a sample has what serves samples held out best, parts and all else the
+    usual one. `problem` is an LDGSProblem with rows in these units.
     """
     if not problem.whole or problem.multilabel or params.loss != "cross_entropy":
         return usual, 1.0
@@ -58,7 +54,6 @@ class Ridge:
 
     Parameters
     ----------
-    table : ndarray of float32 (n_rows, n_columns)
     squares : ndarray of float32 (n_rows,), or of size 0 without Adagrad
     strength : ndarray of float32 (n_columns,)
         alpha, for each column.
@@ -66,36 +61,42 @@ class Ridge:
         Bounds of chunks whose last columns hold minus the squared length of the others, or none.
     """
 
-    def __init__(self, table, squares, strength, norms):
+    def __init__(
+        self, table: np.ndarray, squares: np.ndarray, strength: np.ndarray, norms: np.ndarray
+    ) -> None:
         self._table, self._squares, self._norms = table, squares, norms
         self._most = float(strength.max(initial=0))
         self._adaptive = len(squares) > 0
         self._strength = strength
         lazy = self._adaptive and self._most > 0
+        # Row k owes alpha (now - settled[k]) / sqrt(squares[k]) of itself. Only Adagrad needs it
+        # row by row; kernels take empty arrays for none.
         self._settled = np.zeros(len(table)) if lazy else NOTHING_SETTLED
         self._of_kernel = strength if lazy else NO_STRENGTH
         self._before = self._now = self._finished = 0.0  # sums of rates
         self._typical = 0.0  # root of the squares of a row, when they last were looked at
 
-    def advance(self, rate):
+    def advance(self, rate: float) -> None:
         """Begin a step at such a rate."""
         self._before, self._now = self._now, self._now + rate
 
-    def of_step(self):
+    def of_step(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, float, float]:
         """Return the ridge in the form of the kernels of a step."""
         return self._norms, self._of_kernel, self._settled, self._before, self._now
 
-    def all_are_settled(self):
+    def all_are_settled(self) -> None:
         """Note that the step has touched all rows."""
+        # Adagrad's kernels settle each row that they touch. Without it steps bear no ridge.
         if self._adaptive:
             self._finished = self._now
 
-    def is_due(self):
+    def is_due(self) -> bool:
         """Return whether what rows owe that were not touched is worth a pass over all."""
+        # A row has to lose owed / sqrt(its squares) of itself.
         owed = (self._now - self._finished) * self._most
         return owed > RIDGE_AT_ONCE * (self._typical if self._adaptive else 1)
 
-    def finish(self, n_threads):
+    def finish(self, n_threads: int) -> bool:
         """Take off all that is owed; returns whether weights changed."""
         owed, self._finished = self._now - self._finished, self._now
         if owed == 0 or self._most == 0:
@@ -113,24 +114,27 @@ class Ridge:
             known = self._squares > 0
             self._typical = float(np.sqrt(self._squares[known].mean())) if known.any() else 0.0
             return True
+        # w' = -alpha w over so much time, exactly.
         self._table *= np.exp(-owed * self._strength)
         if len(self._norms):
             last = self._norms[1:] - 1
+            # Last columns hold minus the squared length: shrunk rows have another.
             self._table[:, last] = 0
             squares = np.add.reduceat(self._table * self._table, self._norms[:-1], axis=1)
             self._table[:, last] = -squares
         return True
 
-    def taken_off(self, n_threads):
+    def taken_off(self, n_threads: int) -> np.ndarray:
         """Return the table without what it still owes; it stays as it is."""
         if self._now == self._finished or self._most == 0:
             return self._table
+        # Callbacks ask for the model while training goes on: a copy bears what it owes.
         twin = copy.copy(self)
         twin._table, twin._settled = self._table.copy(), self._settled.copy()
         twin.finish(n_threads)
         return twin._table
 
-    def forget_untouched(self):
+    def forget_untouched(self) -> None:
         """Zero rows that never had a gradient: for them the ridge is the whole objective."""
         if self._adaptive and self._most > 0:
             self._table[self._squares == 0] = 0

@@ -1,6 +1,7 @@
-"""What an LDGSClassifier keeps from one call for the next beside its weights."""
+"""State that an LDGSClassifier keeps from one call for the next, in addition to its weights."""
 
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -61,15 +62,16 @@ class LDGSState:
     n_threshold: int = 0
     squares: tuple = ()
 
-    def in_columns(self, before, now):
+    def in_columns(self, before: np.ndarray, now: np.ndarray) -> Self:
         """Return the state of the columns `now` from one of those `before`."""
         of_classes, of_features = self.squares
         if len(of_features):
             of_features = moved(of_features, before, now)
         return replace(self, squares=(of_classes, of_features))
 
-    def require_sizes(self, n_classes: int, n_features: int, n_kept: int):
-        """Raise ValueError unless the state is one of so many classes, features and columns."""
+    def require_sizes(self, n_classes: int, n_features: int, n_kept: int) -> None:
+        """Raise ValueError unless the state fits these numbers of classes, features and columns."""
+        # Empty without Adagrad, and of features where there is no table of them.
         sizes = [{0, n_classes}, {0, n_kept}]
         for squares, allowed in zip(self.squares, sizes, strict=True):
             if not is_array(np.float32, finite=False)(squares) or len(squares) not in allowed:

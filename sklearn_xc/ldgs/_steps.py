@@ -7,34 +7,17 @@ from .._kernels.ldgs import _full_gradient, _row_updates
 from .._kernels.ldgs._losses import KINDS
 from ..mips._row_store import ranges
 from ..training._schedules import share_of_rate
-from ..utils._memory_limit import memory_limit, require_memory
+from ..utils._memory_limit import require_memory
 from ..utils._random import stream
-from ._candidate_gradients import (
-    ChunkIndexes,
-    ComparedClasses,
-    Positives,
-    SetLoss,
-    scratch_places,
-    set_gradients,
-)
-from ._int8_rows import ByteRows
-from ._layers import NO_NORMS, ColumnLayout, EntryLists, StepSettings, Weights
+from ..utils._rows import Rows
+from ._candidate_gradients import Positives, scratch_places
+from ._candidates import WORTH_THREADS, CandidateSearch
+from ._layers import NO_NORMS, ColumnLayout, EntryLists, StepSettings, Strength, Weights
 from ._ridge import Ridge
 
 __all__ = ["ColumnLayout", "LDGSSteps", "StepSettings", "Weights"]
 
 QUERIES = 256  # embeddings that an index is measured with when it is built
-# Indexes are built again when the multiply-adds of the steps since then are so many times those of
-# building, which compares each class with all centroids. Within a pass this many more a chunk count
-# for building, which keep those of few classes from being built all the time.
-REBUILD_AFTER = 4.0
-BUILDING = 1_000_000
-WIDENED = 4  # times the query size is the most that cross-entropy retrieves
-# Sampling ends when the gradient of an average sample is that of fewer negatives than this share.
-CONCENTRATED = 0.5
-WORTH_ROUNDING = 2_000_000  # bytes of weights, about what the cache of a core holds
-WORTH_THREADS = 500_000  # multiply-adds, so that waiting for threads does not show
-MEMORY_OF_CONCENTRATION = 0.9  # of the running mean, for a mini-batch
 
 
 class LDGSSteps:
@@ -42,17 +25,10 @@ class LDGSSteps:
 
     Parameters
     ----------
-    rows : Rows
-    positives : Positives
+    rows, positives, sample_weight : Rows, Positives, ndarray or None
         Of all samples.
-    sample_weight : ndarray of float32 (n_samples,), or None
     visited : ndarray of int
         The samples to train on.
-    weights : Weights
-    layout : ColumnLayout
-    settings : StepSettings
-    seed : int
-    n_threads : int
     searching : bool, default=False
         Whether the warm-up is over.
     mean_weight : float, default=None
@@ -69,9 +45,21 @@ class LDGSSteps:
     """
 
     def __init__(
-        self, rows, positives, sample_weight, visited, weights, layout, settings, seed, n_threads,
-        searching=False, mean_weight=None, strengths=None, shuffled=True,
-    ):  # fmt: skip
+        self,
+        rows: Rows,
+        positives: Positives,
+        sample_weight: np.ndarray | None,
+        visited: np.ndarray,
+        weights: Weights,
+        layout: ColumnLayout,
+        settings: StepSettings,
+        seed: int,
+        n_threads: int,
+        searching: bool = False,
+        mean_weight: float | None = None,
+        strengths: tuple[Strength, Strength] | None = None,
+        shuffled: bool = True,
+    ) -> None:
         self.rows, self.positives, self.weights = rows, positives, weights
         self.layout, self.settings, self.seed, self.n_threads = layout, settings, seed, n_threads
         self.pace = Pace(n_threads)
@@ -81,6 +69,7 @@ class LDGSSteps:
         else:
             if mean_weight is None:
                 mean_weight = sample_weight[visited].mean(dtype=np.float64)
+            # Of mean 1, so that a rate means the same with any unit of weights.
             self.factor = (sample_weight / mean_weight).astype(np.float32)
         self.sum_of_factors = self.factor[self.visited].sum(dtype=np.float64)
         # weight of each sample's loss in a step
@@ -90,32 +79,28 @@ class LDGSSteps:
         self.n_passes = self.n_visited = self.n_scored = 0
         self.one_each = np.array_equal(positives.indptr, np.arange(len(positives.indptr)))
         self._set_ridges(*(strengths or (settings.alpha, settings.alpha)))
-        searches = settings.gradient in ("decomposed", "mips")
-        self.searching = searches and (searching or settings.warmup == 0)
-        self.indexes, self.work_since, self.new_pass = None, 0, True
-        self.concentration = 1.0
-        self.rounded, self.rounds = None, self._worth_rounding()
         self._allocate()
+        self.search = None
+        if settings.gradient != "exact":
+            self.search = CandidateSearch(
+                weights, layout, settings, seed, n_threads, self.places, searching
+            )
 
-    def _set_ridges(self, of_W, of_U):
+    @property
+    def searching(self) -> bool:
+        """Whether the warm-up is over."""
+        return self.search is not None and self.search.searching
+
+    def _set_ridges(self, of_W: Strength, of_U: Strength) -> None:
+        """Set the ridge on both tables."""
         w, layout = self.weights, self.layout
         self.ridge_W = Ridge(w.W, w.squares_W, layout.columns(of_W), layout.norms)
         self.ridge_U = None
         if w.U is not None:
             self.ridge_U = Ridge(w.U, w.squares_U, layout.columns(of_U), NO_NORMS)
 
-    def _worth_rounding(self):
-        """Return whether rounded weights are read first: where most then need not be, if there is
-        room.
-        """
-        s, W = self.settings, self.weights.W
-        sparse = s.gradient != "exact" and s.loss != "cross_entropy" and s.n_message_passes == 0
-        if not sparse or W.nbytes <= WORTH_ROUNDING:
-            return False
-        limit = memory_limit()  # reads files: a part of a stream may be a few rows
-        return limit is None or ByteRows.size_of(W) <= limit
-
-    def _allocate(self):
+    def _allocate(self) -> None:
+        """Make the memory of a step."""
         K, P = self.weights.W.shape
         n = min(self.settings.batch_size, len(self.visited))
         self.places = scratch_places(self.n_threads, K)
@@ -126,6 +111,8 @@ class LDGSSteps:
             return
         n_blocks = -(-K // _full_gradient.block_size())
         dense = self.settings.loss == "cross_entropy"
+        # Scores, of sparse gradients also the classes and gradients of each; of cross-entropy the
+        # gradient in W and the part of each block in H.
         need = 4 * (n * K * (1 if dense else 3) + (K * P + n_blocks * n * P) * dense)
         require_memory(
             need,
@@ -135,21 +122,24 @@ class LDGSSteps:
         self.Z = np.empty((n, K), dtype=np.float32)
         if dense:
             self.buffers = (
-                np.empty((n_blocks, n), np.float32), np.empty((n_blocks, n)), np.empty(n),
-                np.empty((n_blocks, n, P), np.float32), np.empty((K, P), np.float32),
-            )  # fmt: skip
+                np.empty((n_blocks, n), np.float32),
+                np.empty((n_blocks, n)),
+                np.empty(n),
+                np.empty((n_blocks, n, P), np.float32),
+                np.empty((K, P), np.float32),
+            )
         else:
             self.buffers = np.empty((n, K), np.int32), np.empty((n, K), np.float32)
             t = self.n_threads
             self.row_buffers = np.empty((t, K), np.float32), np.empty((t, 5 * K + 4))
 
-    def threads(self, n_rows):
+    def threads(self, n_rows: int) -> int:
         """Return threads for work on this many rows of weights."""
         return self.n_threads if n_rows * self.layout.n_columns > WORTH_THREADS else 1
 
     # ----------------------------------------------------------------------------------- a pass
 
-    def epoch(self, number, start=None, span=1.0):
+    def epoch(self, number: int, start: float | None = None, span: float = 1.0) -> float:
         """Visit all samples once; returns their mean loss, each before the step on it.
 
         Rates and the warm-up go by time in passes over all samples that there are: from `start`,
@@ -158,7 +148,8 @@ class LDGSSteps:
         start = number if start is None else start
         draws = self.shuffled or self.settings.gradient != "exact"
         rng = stream(self.seed, "pass", number) if draws else None
-        self.new_pass = True
+        if self.search is not None:
+            self.search.new_pass = True
         order = rng.permutation(self.visited) if self.shuffled else self.visited
         loss = 0.0
         for b in range(self.n_batches):
@@ -166,15 +157,18 @@ class LDGSSteps:
             batch = order[b * size : (b + 1) * size]
             self.n_passes = start + span * (b + 1) / self.n_batches  # also those of calls before
             if self.searching:
-                self.reindex()  # not a part of the step: it takes as long as many
+                # not a part of the step: it takes as long as many
+                self.search.reindex(self.some_queries)
             with self.pace.on(len(batch)):
                 time, step = start + span * b / self.n_batches, start * self.n_batches / span + b
                 loss += self.step(batch, self.rate(time, step), rng)
+            # At once: further steps would only spread NaN.
             if not np.isfinite(loss):
                 raise FloatingPointError(f"the loss in pass {number + 1} was not finite")
         return loss / self.sum_of_factors
 
-    def rate(self, passes, step):
+    def rate(self, passes: float, step: float) -> float:
+        """Return the rate of a step, by time in passes or by the number of steps before."""
         s = self.settings
         if s.decay == "inverse_steps":
             return s.learning_rate / (1 + step)
@@ -182,62 +176,68 @@ class LDGSSteps:
             return s.learning_rate
         return s.learning_rate * share_of_rate(s.decay, passes, s.max_iter)
 
-    def step(self, batch, rate, rng):
-        """Return a step on a mini-batch; returns the weighted sum of its losses before the step."""
+    def step(self, batch: np.ndarray, rate: float, rng: np.random.Generator | None) -> float:
+        """Make a step on a mini-batch; returns the weighted sum of its losses before it."""
         E = self.embed(batch)
         H = self.layout.queries(E)
         positives = self.positives_of(batch)
         share = self.shares[batch]
+        # The ridge is on the mean loss: a step on fewer samples bears its share.
         carried = rate * float(share.sum())
         self.ridge_W.advance(carried)
         if self.settings.gradient == "exact":
             losses, of_H = self.exact(H, positives, share, rate)
             n_scored = len(batch) * len(self.weights.W)
         else:
-            found = self.approximate(H, positives, rng)
+            found = self.search.gradients(H, positives, rng, self.n_passes)  # type: ignore[arg-type]
             losses, n_scored = found.losses, int(found.n_scored.sum())
             of_H = self.back_and_step(
                 H, EntryLists(found.ids.ravel(), found.values.ravel(), *found.spans()), share, rate
             )
-        if self.weights.U is not None:
+        # The gradient in U is that in the embeddings, times the features: the chain rule through E
+        # = X U.
+        w, ridge = self.weights, self.ridge_U
+        if w.U is not None and ridge is not None:
             of_E = self.layout.of_embeddings(of_H)
-            w = self.weights
-            self.ridge_U.advance(carried)
-            self.step_rows(
-                self.lists_of(batch), np.ones(len(batch), np.float32), of_E, w.U, w.squares_U,
-                self.place_U, self.ridge_U, rate,
-            )  # fmt: skip
+            ridge.advance(carried)
+            lists, ones = self.lists_of(batch), np.ones(len(batch), np.float32)
+            self.step_rows(lists, ones, of_E, w.U, w.squares_U, self.place_U, ridge, rate)
         self.take_off_what_is_due()
         self.n_visited += len(batch)
         self.n_scored += n_scored
         return float(losses @ self.factor[batch])
 
     @property
-    def n_classes(self):
+    def n_classes(self) -> int:
+        """Number of scores of a sample."""
         return len(self.weights.W)
 
-    def take_off_what_is_due(self):
+    def take_off_what_is_due(self) -> None:
         """Take off, now and then, the ridge of rows that no step touches."""
-        if self.ridge_W.is_due():
-            self.ridge_W.finish(self.n_threads)
-            self.rounded = None
+        if self.ridge_W.is_due() and self.ridge_W.finish(self.n_threads):
+            self._weights_have_changed()
         if self.ridge_U is not None and self.ridge_U.is_due():
             self.ridge_U.finish(self.n_threads)
 
-    def finish(self):
+    def finish(self) -> None:
         """Take off all of the ridge."""
         if self.ridge_W.finish(self.n_threads):
-            self.rounded = None
+            self._weights_have_changed()
         if self.ridge_U is not None:
             self.ridge_U.finish(self.n_threads)
 
-    def forget_untouched(self):
+    def _weights_have_changed(self) -> None:
+        """Have all label embeddings rounded again before the next step on candidates."""
+        if self.search is not None:
+            self.search.rounded = None
+
+    def forget_untouched(self) -> None:
         """Zero what no sample of a whole fit has moved, if there is a ridge."""
         self.ridge_W.forget_untouched()
         if self.ridge_U is not None:
             self.ridge_U.forget_untouched()
 
-    def model(self):
+    def model(self) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Return the label embeddings, intercepts and the table of features so far; changes
         nothing.
         """
@@ -247,21 +247,23 @@ class LDGSSteps:
             table = np.ascontiguousarray(U[:, self.layout.plain])
         return *self.layout.coef(self.ridge_W.taken_off(self.n_threads)), table
 
-    def scores(self, samples):
+    def scores(self, samples: np.ndarray) -> np.ndarray:
         """Return scores (n, n_classes) of samples."""
         E = self.embed(samples)
+        # Before `queries` changes E in place.
         square = np.einsum("ij,ij->i", E, E)[:, None]
         scores = self.layout.queries(E) @ self.weights.W.T
         return scores - square if self.layout.squared else scores
 
     # ---------------------------------------------------------------------------- the input side
 
-    def lists_of(self, batch):
+    def lists_of(self, batch: np.ndarray) -> EntryLists:
+        """Return the features of the samples of a mini-batch."""
         rows = self.rows
         begin, stop = rows.indptr[batch], rows.indptr[batch + 1]
         return EntryLists(rows.indices, rows.data, begin, stop - begin, rows.dense)
 
-    def embed(self, batch):
+    def embed(self, batch: np.ndarray) -> np.ndarray:
         """Return embeddings of samples, (n, n_columns), with room for the last column of each
         chunk.
         """
@@ -278,11 +280,20 @@ class LDGSSteps:
             )
         else:
             entries = ranges(begin, count)
+            # Without a layer an embedding is the sample itself, with a column more at the end of
+            # each chunk.
             of_row = np.repeat(np.arange(len(batch)), count)
             E[of_row, self.layout.plain[rows.indices[entries]]] = rows.data[entries]
         return E
 
-    def positives_of(self, batch):
+    def some_queries(self) -> np.ndarray:
+        """Return queries of some samples, which stand for all when an index is measured."""
+        rng = stream(self.seed, "index queries")
+        some = rng.choice(self.visited, min(QUERIES, len(self.visited)), replace=False)
+        return self.layout.queries(self.embed(np.sort(some)))
+
+    def positives_of(self, batch: np.ndarray) -> Positives:
+        """Return the positives of the samples of a mini-batch."""
         weight = self.positives.weight
         if self.one_each:  # entry i is that of sample i
             indptr, entries = np.arange(len(batch) + 1, dtype=np.int64), batch
@@ -297,20 +308,32 @@ class LDGSSteps:
 
     # --------------------------------------------------------------------------- the output side
 
-    def exact(self, H, positives, share, rate):
+    def exact(
+        self, H: np.ndarray, positives: Positives, share: np.ndarray, rate: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Step label embeddings by all classes; returns losses and the gradient in H before."""
         s, w, n = self.settings, self.weights, len(H)
         losses = np.empty(n)
         if s.loss == "cross_entropy":
             of_H = np.empty_like(H)
+            # Gradients of both factors of Z = H W^T in one call; W steps afterwards.
             *buffers, of_W = self.buffers
             scratch = _full_gradient.BlockScratch(self.Z[:n], *buffers)
             _full_gradient.cross_entropy(
-                w.W, H, _full_gradient.Positives(*positives), share, scratch, of_W, of_H, losses,
+                w.W,
+                H,
+                _full_gradient.Positives(*positives),
+                share,
+                scratch,
+                of_W,
+                of_H,
+                losses,
                 self.n_threads,
-            )  # fmt: skip
+            )
             _row_updates.step_all(
                 w.W, of_W, w.squares_W, rate, *self.ridge_W.of_step(), self.n_threads
             )
+            # `step_all` has touched every row.
             self.ridge_W.all_are_settled()
             return losses, of_H
         ids, gradient = (buffer[:n] for buffer in self.buffers)
@@ -318,17 +341,29 @@ class LDGSSteps:
         _full_gradient.scores(w.W, H, self.Z[:n], self.n_threads)
         scratch = _full_gradient.RowScratch(*self.row_buffers, self.places)
         _full_gradient.sparse_gradients(
-            KINDS[s.loss], s.mu, self.Z[:n], _full_gradient.Positives(*positives), ids, counts,
-            gradient, losses, scratch, self.n_threads,
-        )  # fmt: skip
+            KINDS[s.loss],
+            s.mu,
+            self.Z[:n],
+            _full_gradient.Positives(*positives),
+            ids,
+            counts,
+            gradient,
+            losses,
+            scratch,
+            self.n_threads,
+        )
         begin = np.arange(n, dtype=np.int64) * ids.shape[1]
         lists = EntryLists(ids.ravel(), gradient.ravel(), begin, counts)
         return losses, self.back_and_step(H, lists, share, rate)
 
-    def back_and_step(self, H, lists, share, rate):
+    def back_and_step(
+        self, H: np.ndarray, lists: EntryLists, share: np.ndarray, rate: float
+    ) -> np.ndarray:
         """Step the label embeddings; returns the gradient in H before that, (n, n_columns)."""
         w = self.weights
         of_H = np.empty_like(H)
+        # Before W steps: both layers step by the gradient at the same point. Without a layer nobody
+        # reads it.
         if w.U is not None:
             n_threads = self.threads(int(lists.count.sum()))
             _row_updates.combine(*lists, w.W, of_H, n_threads)
@@ -336,13 +371,24 @@ class LDGSSteps:
         touched = self.step_rows(
             lists, share, H, w.W, w.squares_W, self.places[0], self.ridge_W, rate
         )
-        if self.rounded is not None:
-            self.rounded.update(w.W, touched)
+        if self.search is not None:
+            self.search.round_again(touched)
         return of_H
 
-    def step_rows(self, lists, share, source, table, squares, place, ridge, rate):
+    def step_rows(
+        self,
+        lists: EntryLists,
+        share: np.ndarray,
+        source: np.ndarray,
+        table: np.ndarray,
+        squares: np.ndarray,
+        place: np.ndarray,
+        ridge: Ridge,
+        rate: float,
+    ) -> np.ndarray:
         """Step the rows of a table that have an entry; returns which."""
         n_entries = int(lists.count.sum())
+        # Each entry may be of a row of its own, and there are no more rows than the table has.
         most = min(n_entries, len(table))
         touched = np.empty(most, dtype=np.int32)
         starts = np.empty(most + 1, dtype=np.int64)
@@ -353,104 +399,14 @@ class LDGSSteps:
             entries = _row_updates.Entries(touched, starts, sample, value, n)
             norms, *bearing = ridge.of_step()
             _row_updates.step(
-                entries, source, table, squares, rate, norms, _row_updates.Ridge(*bearing),
-                self.scratch, self.threads(n_entries),
-            )  # fmt: skip
-        return touched[:n]
-
-    # ------------------------------------------------------------------------------- candidates
-
-    def approximate(self, H, positives, rng):
-        s = self.settings
-        weighs = s.unretrieved == "sampled"
-        if not self.searching:
-            n = s.query_size * (s.n_chunks if s.gradient == "decomposed" else 1)
-            drawn = self.draw(len(H), n, rng)
-            if weighs:
-                candidates = ComparedClasses(drawn[:, None, :0], drawn)
-            else:
-                candidates = ComparedClasses(drawn[:, None])
-            found = self.gradients(H, positives, candidates, 0, False)
-            if s.gradient != "sampled":
-                self.watch_warmup(found, positives)
-            return found
-        most = len(self.weights.W)
-        size = n_first = min(s.query_size, most)
-        widens = s.loss == "cross_entropy" and s.tau > 0 and not weighs
-        if widens:
-            size = min(WIDENED * size, most)
-        if s.query_threshold is None:
-            retrieved = self.indexes.candidates(H, size, n_first)
-        else:
-            retrieved = self.indexes.beyond(self.weights.W, H, n_first, s.query_threshold)
-            widens, n_first = False, None
-        drawn = self.draw(len(H), s.query_size, rng) if weighs else None
-        candidates = ComparedClasses(retrieved, drawn, n_first)
-        found = self.gradients(H, positives, candidates, s.n_message_passes, widens)
-        self.work_since += int(found.n_scored.sum()) * self.layout.n_columns
-        return found
-
-    def gradients(self, H, positives, candidates, n_passes, wants_left_out):
-        s = self.settings
-        one = candidates.retrieved.shape[1] == 1
-        if self.rounds and self.rounded is None:
-            self.rounded = ByteRows(self.weights.W, self.n_threads)
-        bounds = self.layout.bounds[[0, -1]] if one else self.layout.bounds
-        loss = SetLoss(s.loss, s.mu, n_passes, s.tau, s.unretrieved == "zero")
-        return set_gradients(
-            self.weights.W, H, bounds, candidates, positives, loss, wants_left_out=wants_left_out,
-            n_threads=self.threads(candidates.size), places=self.places, rounded=self.rounded,
-        )  # fmt: skip
-
-    def draw(self, n_rows, n, rng):
-        """Draw uniform negatives (and positives, which are positives all the same)."""
-        K = len(self.weights.W)
-        if n >= K:
-            return np.tile(np.arange(K, dtype=np.int32), (n_rows, 1))
-        return rng.integers(K, size=(n_rows, n), dtype=np.int32)
-
-    def watch_warmup(self, found, positives):
-        """Go over to searching after this many passes, or when few negatives carry the gradient."""
-        s = self.settings
-        if s.warmup != "auto":
-            self.searching = self.n_passes >= s.warmup
-            return
-        inside = np.arange(found.values.shape[1])
-        negative = (inside < found.counts[:, None]) & (inside >= np.diff(positives.indptr)[:, None])
-        g = np.where(negative, found.values, 0)
-        total, squares = g.sum(axis=1), (g * g).sum(axis=1)
-        active = squares > 0
-        share = 0.0
-        if active.any():
-            n_negative = found.n_scored - np.diff(positives.indptr)
-            share = np.mean(total[active] ** 2 / squares[active] / n_negative[active])
-        keep = MEMORY_OF_CONCENTRATION
-        self.concentration = keep * self.concentration + (1 - keep) * share
-        self.searching = self.concentration < CONCENTRATED or self.n_passes >= 1
-
-    def cost_of_building(self):
-        """Return multiply-adds, about."""
-        s = self.settings
-        return self.weights.W.size * s.n_centroids + (not self.new_pass) * s.n_chunks * BUILDING
-
-    def reindex(self):
-        """Build the indexes, and again when the steps since then have cost so much more."""
-        s = self.settings
-        if self.indexes is None:
-            bounds = (
-                self.layout.bounds if s.gradient == "decomposed" else self.layout.bounds[[0, -1]]
+                entries,
+                source,
+                table,
+                squares,
+                rate,
+                norms,
+                _row_updates.Ridge(*bearing),
+                self.scratch,
+                self.threads(n_entries),
             )
-            self.indexes = ChunkIndexes(
-                s.index, bounds, n_centroids=s.n_centroids, n_probes=s.n_probes, seed=self.seed,
-                n_jobs=self.n_threads,
-            )  # fmt: skip
-        elif self.work_since < REBUILD_AFTER * self.cost_of_building():
-            self.new_pass = False
-            return
-        queries = None
-        if s.index == "hnsw":
-            rng = stream(self.seed, "index queries")
-            some = rng.choice(self.visited, min(QUERIES, len(self.visited)), replace=False)
-            queries = self.layout.queries(self.embed(np.sort(some)))
-        self.indexes.build(self.weights.W, queries)
-        self.work_since, self.new_pass = 0, False
+        return touched[:n]

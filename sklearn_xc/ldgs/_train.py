@@ -1,22 +1,22 @@
 """The run function of LDGS: units and weights to start from, passes, the model they lead to."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
-from ..base._validation import search_params
 from ..training._rows_seen import RowsSeen
-from ..training._schedules import share_of_part
 from ..training._waiting import BEGINNING
+from ..utils._callbacks import Progress
 from ..utils._csr import stretches
-from ..utils._memory_limit import require_memory
 from ..utils._parallel import single_threaded_blas
 from ..utils._rows import Rows
-from ._auto import MOSTLY_ZEROS, PRIOR, Plan, make_plan, passes, query_size_of, rate_of
+from ._auto import MOSTLY_ZEROS, PRIOR, Plan, make_plan, rate_of, settings_of
 from ._candidate_gradients import Positives
 from ._features import FeatureSteps, FeatureWeights
-from ._layers import ColumnLayout, StepSettings, Weights
+from ._layers import ColumnLayout, Start, Weights, require_weights
 from ._plain_steps import LDGSPlainSteps, Unchanged
 from ._prediction import N_VALIDATION, best_threshold, precision_at_1
 from ._ridge import automatic_ridge
@@ -54,7 +54,15 @@ class LDGSProblem(NamedTuple):
     n_texts: int = 0
 
     @classmethod
-    def of(cls, model, rows, positives, sample_weight, held_out=None, n_texts=0):
+    def of(
+        cls,
+        model: BaseEstimator,
+        rows: Rows,
+        positives: Positives,
+        sample_weight: np.ndarray | None,
+        held_out: np.ndarray | None = None,
+        n_texts: int = 0,
+    ) -> Self:
         """Return the problem of an estimator whose classes are known; a part where none are held
         out.
         """
@@ -64,17 +72,17 @@ class LDGSProblem(NamedTuple):
         multilabel = model._encoding.kind == "multilabel"
         return cls(rows, positives, sample_weight, held_out, n_classes, multilabel, whole, n_texts)
 
-    def visited(self):
+    def visited(self) -> np.ndarray:
         """Return the samples to train on."""
         weight = self.sample_weight
         counted = ~self.held_out if weight is None else ~self.held_out & (weight > 0)
         return np.flatnonzero(counted)
 
-    def samples(self, rows):
+    def samples(self, rows: np.ndarray) -> np.ndarray:
         """Return the numbers of rows that are not of texts."""
         return rows[rows < self.rows.shape[0] - self.n_texts]
 
-    def in_form(self, form):
+    def in_form(self, form: str) -> Self:
         """Return the data with rows as this form takes them: sparse by features, dense by
         columns.
         """
@@ -83,20 +91,22 @@ class LDGSProblem(NamedTuple):
             rows = rows.as_sparse()
         return self._replace(rows=rows.as_dense() if form == "columns" else rows)
 
-    def lengths(self):
+    def lengths(self) -> np.ndarray:
         """Return the lengths of all rows, float64 (n_samples,)."""
         if self.rows.dense:
             return np.sqrt(self.rows.squared_norms())
         indptr, lengths = self.rows.indptr, np.zeros(self.rows.shape[0])
         for some, entries in stretches(indptr):
             squares = np.square(self.rows.data[entries], dtype=np.float64)
-            # row by row, not by differences of running sums, which round off beside one long row
+            # row by row, not by differences of running sums, which one long row would round off
             n = some.stop - some.start
             of_row = np.repeat(np.arange(n), np.diff(indptr[some.start : some.stop + 1]))
             lengths[some] = np.sqrt(np.bincount(of_row, weights=squares, minlength=n))
         return lengths
 
-    def moments(self, samples, weight):
+    def moments(
+        self, samples: np.ndarray, weight: np.ndarray
+    ) -> Iterator[tuple[float, np.ndarray, np.ndarray]]:
         """Yield some rows, a stretch at a time: their weight, and of each column mean and squares.
 
         Yields what `Units.with_columns` takes.
@@ -111,7 +121,7 @@ class LDGSProblem(NamedTuple):
             part -= mean
             yield total, mean, w @ (part * part)
 
-    def seen_by(self, units, samples):
+    def seen_by(self, units: Units | None, samples: np.ndarray) -> Units | None:
         """Return the units with some of the samples; None for None."""
         if units is None:
             return None
@@ -125,7 +135,7 @@ class LDGSProblem(NamedTuple):
                 units = units.with_columns(*moments)
         return units
 
-    def in_units(self, change):
+    def in_units(self, change: Change) -> Self:
         """Return the rows in the units of a `Change`."""
         rows, shift, scale = self.rows, change.shift, change.scale
         if shift is None and np.ndim(scale) == 0:
@@ -137,24 +147,6 @@ class LDGSProblem(NamedTuple):
             X = X - shift
         data = (X * scale).astype(np.float32).ravel()
         return self._replace(rows=rows._replace(data=data))
-
-
-class Start(NamedTuple):
-    """Weights to go on from, for X as it is given; None in their place for a cold start.
-
-    Attributes
-    ----------
-    coef : ndarray of float32 (n_classes, dim)
-    intercept : ndarray of float32 (n_classes,)
-    table : ndarray of float32 (n_features, dim), or None
-    squares : (ndarray of float32, ndarray of float32)
-        Sums of squared gradients of Adagrad, of label embeddings and of features.
-    """
-
-    coef: np.ndarray
-    intercept: np.ndarray
-    table: np.ndarray | None
-    squares: tuple
 
 
 class LDGSOutcome(NamedTuple):
@@ -185,7 +177,13 @@ class LDGSOutcome(NamedTuple):
     stopped: bool
 
 
-def first_state(params, rows, n_classes, single=False, n_columns=None):
+def first_state(
+    params: BaseEstimator,
+    rows: Rows,
+    n_classes: int,
+    single: bool = False,
+    n_columns: int | None = None,
+) -> tuple[Plan, LDGSState]:
     """Return the plan and the state before a cold start, by the parameters of an estimator.
 
     `single` says that the rows are all, and have one label each; `n_columns`, by default all of
@@ -195,42 +193,47 @@ def first_state(params, rows, n_classes, single=False, n_columns=None):
     if params.learning_rate == "auto":
         n_entries = len(rows.data) if few else np.count_nonzero(rows.data)
         few = n_entries < MOSTLY_ZEROS * max(1, rows.shape[0] * rows.shape[1])
+    # `few` decides for sparse steps, whatever holds X: entries are counted where "auto" measures X.
     plan = make_plan(params, few, n_columns or rows.shape[1], n_classes, single)
     by_column = plan.form == "columns"
     units = Units(by_column, by_column and params.fit_intercept) if plan.in_units else None
     if params.similarity != "linear" and params.learning_rate == "auto":
+        # Of lengths only, from which the rate of distances is taken.
         units = Units()  # not for X: distances have its unit, and so have steps
     return plan, LDGSState(plan.form, units, RowsSeen())
 
 
-def without_far_rows(state, rows, sample_weight, known=False):
+def without_far_rows(
+    state: LDGSState, rows: Rows, sample_weight: np.ndarray | None, known: bool = False
+) -> Rows:
     """Return rows with none far longer than typical ones, if the scale of the rows is measured.
 
-    `known` says that earlier calls have told the length of a typical row.
+    `known` says that the length of a typical row is known from earlier calls.
     """
     if state.units is None:
         return rows
     return rows.shortened(sample_weight, state.units.length if known else None)
 
 
-def having_seen(state, problem):
+def having_seen(state: LDGSState, problem: LDGSProblem) -> LDGSState:
     """Return the state with the samples of a problem in what is known of the rows."""
     problem = problem.in_form(state.form)
     seen = state.seen.with_hashes(problem.rows.hashes(), problem.sample_weight)
     return replace(state, seen=seen, units=problem.seen_by(state.units, problem.visited()))
 
 
-def plan_of_part(params, hidden_dim, gradient, form):
+def plan_of_part(params: BaseEstimator, hidden_dim: int | None, gradient: str, form: str) -> Plan:
     """Return the plan of one more part: only what a parameter names may have changed."""
     if params.gradient != "auto":
         gradient = params.gradient
+    # Steps by feature are exact only: another gradient needs embeddings of rows.
     if form == "features" and gradient != "exact":
         form = "rows"
     rate = rate_of(params, form)
     return Plan(form, hidden_dim, gradient, rate, False)
 
 
-def require_same_layer(hidden_dim, start, plan):
+def require_same_layer(hidden_dim: int | str | None, start: Start, plan: Plan) -> None:
     """Refuse to go on from weights with another layer than is wanted now."""
     width = None if start.table is None else start.table.shape[1]
     wanted = plan.hidden_dim if hidden_dim == "auto" else hidden_dim
@@ -241,33 +244,37 @@ def require_same_layer(hidden_dim, start, plan):
         )
 
 
-def _begin_and_span(problem, state, n_visited):
+def _begin_and_span(
+    problem: LDGSProblem, state: LDGSState, n_visited: int
+) -> tuple[float | None, float]:
     """Return where the passes begin and how long one is, in passes over all samples seen."""
     if problem.whole:
         return None, 1.0
+    # Rates fall by passes over all samples seen: a part is as much of a pass as it is of these.
     n_rows = max(1, state.seen.n_rows)
     return state.n_visited / n_rows, n_visited / n_rows
 
 
-def fit_ldgs(problem, params, plan, state, start, *, n_passes, n_before, seed, n_threads, progress):
-    """Make passes over the samples.
+# What a call trains with: plan, state, steps, how weights come back to X as it is, the ridge.
+Prepared: TypeAlias = tuple[Plan, LDGSState, LDGSSteps | LDGSPlainSteps, Change | Unchanged, float]
 
-    Parameters
-    ----------
-    problem : LDGSProblem
-    params : LDGSClassifier
-        Whose parameters are read, and nothing else.
-    plan : Plan
-    state : LDGSState
-    start : Start or None
-    n_passes, n_before : int
-        At most, and those of calls before.
-    seed, n_threads : int
-    progress : Progress
 
-    Returns
-    -------
-    outcome : LDGSOutcome
+def fit_ldgs(
+    problem: LDGSProblem,
+    params: BaseEstimator,
+    plan: Plan,
+    state: LDGSState,
+    start: Start | None,
+    *,
+    n_passes: int,
+    n_before: int,
+    seed: int,
+    n_threads: int,
+    progress: Progress,
+) -> LDGSOutcome:
+    """Make passes over the samples, at most `n_passes` after `n_before` of calls before.
+
+    Of `params`, an LDGSClassifier, parameters are read and nothing else.
     """
     if start is not None:
         require_same_layer(params.hidden_dim, start, plan)
@@ -275,18 +282,13 @@ def fit_ldgs(problem, params, plan, state, start, *, n_passes, n_before, seed, n
     prepared = prepare(problem, params, plan, state, start, n_passes, seed, n_threads)
     plan, state, steps, change, alpha = prepared
     visited, kept = steps.visited, np.flatnonzero(problem.held_out)
-    n_threshold, part_of_threshold = len(kept) or len(visited), 1.0
-    if not problem.whole:  # the mean of the last samples
+    n_threshold, before = len(kept) or len(visited), np.float32(state.threshold)
+    if not problem.whole:
         n_threshold = min(state.n_threshold + len(visited), N_VALIDATION)
-        part_of_threshold = min(1.0, len(visited) / n_threshold)
 
-    def model():
-        threshold = np.float32(0)
-        if problem.multilabel:
-            validation = kept if len(kept) else problem.samples(visited)
-            threshold = best_threshold(steps, validation, problem.sample_weight)
-            change_of_it = threshold - np.float32(state.threshold)
-            threshold = np.float32(state.threshold + part_of_threshold * change_of_it)
+    def model() -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.float32]:
+        """Return the model of this moment, for X as it is."""
+        threshold = _moved_threshold(before, n_threshold, problem, steps, seed)
         return *change.outside(*steps.model()), threshold
 
     curve, scores, stop = [], [], False
@@ -300,6 +302,7 @@ def fit_ldgs(problem, params, plan, state, start, *, n_passes, n_before, seed, n
                 raise ValueError(
                     f"{error}: use a smaller learning_rate, or scale the features"
                 ) from error
+            # Early stopping: no better precision in the last n_iter_no_change passes.
             past_best = False
             if len(kept):
                 scores.append(precision_at_1(steps, kept, problem.sample_weight))
@@ -310,6 +313,7 @@ def fit_ldgs(problem, params, plan, state, start, *, n_passes, n_before, seed, n
             stop = stop or past_best
             if stop:
                 break
+        # What rows still owe of the ridge belongs to the model.
         steps.finish()
         if problem.whole:
             steps.forget_untouched()
@@ -326,14 +330,50 @@ def fit_ldgs(problem, params, plan, state, start, *, n_passes, n_before, seed, n
     return LDGSOutcome(found, plan, state, alpha, curve, scores, n_scored, stop)
 
 
-def _prepare_plain(problem, params, plan, state, start, n_passes, seed, n_threads):
+def _moved_threshold(
+    before: np.float32,
+    n_threshold: int,
+    problem: LDGSProblem,
+    steps: LDGSSteps | LDGSPlainSteps,
+    seed: int,
+) -> np.float32:
+    """Return the score above which labels are predicted; 0 with one label a sample."""
+    if not problem.multilabel:
+        return np.float32(0)
+    visited, kept = steps.visited, np.flatnonzero(problem.held_out)
+    validation = kept if len(kept) else problem.samples(visited)
+    best = best_threshold(steps, validation, problem.sample_weight, seed)
+    # Of a part, a running mean over the last `n_threshold` samples: one part moves it by its share.
+    share = 1.0 if problem.whole else min(1.0, len(visited) / n_threshold)
+    return np.float32(before + share * (best - before))
+
+
+def _prepare_plain(
+    problem: LDGSProblem,
+    params: BaseEstimator,
+    plan: Plan,
+    state: LDGSState,
+    start: Start | None,
+    n_passes: int,
+    seed: int,
+    n_threads: int,
+) -> Prepared:
     """Return what `_prepare` does, of steps of one rate on all classes."""
     require_weights(None, problem.n_classes, *[problem.rows.shape[1]] * 2)
     steps = LDGSPlainSteps(problem, start, params, plan, n_passes, seed, n_threads)
     return steps.plan, having_seen(state, problem), steps, Unchanged(), steps.alpha
 
 
-def _prepare(problem, params, plan, state, start, n_passes, seed, n_threads):
+def _prepare(
+    problem: LDGSProblem,
+    params: BaseEstimator,
+    plan: Plan,
+    state: LDGSState,
+    start: Start | None,
+    n_passes: int,
+    seed: int,
+    n_threads: int,
+) -> Prepared:
     """Return plan, state, steps and alpha of a call, with the change of variables before alpha."""
     if problem.whole:
         state = having_seen(state, problem)
@@ -343,17 +383,20 @@ def _prepare(problem, params, plan, state, start, n_passes, seed, n_threads):
     n_seen = len(visited) if problem.whole else round(seen.n_rows)
     linear, hidden = params.similarity == "linear", plan.hidden_dim is not None
     if units is not None and not linear and params.solver != "sgd":
+        # Gradients of squared distances grow with the length of rows; Adagrad divides by it.
         plan = plan._replace(learning_rate=rate_of(params, plan.form) * units.length)
+    # The deviations of a few samples may be next to nothing: see `Units.shift_and_scale`.
     few = not problem.whole and seen.n_visits < BEGINNING
     change = Change(units if linear else None, hidden, seen.n_visits if few else None)
-    settings = settings_of(params, plan, problem, n_seen, seen)
-    dim = plan.hidden_dim if hidden else n_features
+    shape = problem.n_classes, n_features
+    settings = settings_of(params, plan, shape, n_seen, None if problem.whole else seen)
+    dim = n_features if plan.hidden_dim is None else plan.hidden_dim
     layout = ColumnLayout(dim, settings.n_chunks, params.similarity, settings.fit_intercept)
     require_weights(plan.hidden_dim, problem.n_classes, n_features, layout.n_columns)
-    shape = problem.n_classes, n_features
     weights = _initial(start, plan, layout, shape, seed, change, params.solver != "sgd")
     mean_weight = None
     if weight is not None and not problem.whole:
+        # Over all calls: a part of heavy samples takes longer steps than one of light ones.
         mean_weight = seen.weight_of_visits / max(1, seen.n_visits)
     inside, alpha = problem.in_units(change), params.alpha
     if alpha == "auto":
@@ -361,10 +404,12 @@ def _prepare(problem, params, plan, state, start, n_passes, seed, n_threads):
         if linear and not hidden and units is not None:
             ridge, _ = automatic_ridge(inside, params, PRIOR, n_passes, seed, n_threads)
             alpha = ridge / n_seen
+        # "auto" is for weights in the units of the steps, with no layer.
         strengths = alpha, 0.0
     else:
         strengths = change.strengths(alpha)
-    make = FeatureSteps if plan.form == "features" else LDGSSteps
+    # FeatureSteps for the FeatureWeights that `_initial` makes of this form.
+    make: Callable[..., LDGSSteps] = FeatureSteps if plan.form == "features" else LDGSSteps
     steps = make(
         inside.rows,
         problem.positives,
@@ -383,75 +428,29 @@ def _prepare(problem, params, plan, state, start, n_passes, seed, n_threads):
     return plan, state, steps, change, alpha
 
 
-def settings_of(params, plan, problem, n_samples, seen):
-    """Return the settings of the steps, of this many samples in all."""
-    batch_size, rate = params.batch_size, plan.learning_rate
-    if problem.whole:
-        batch_size = max(1, min(batch_size, n_samples))
-    else:
-        if params.decay != "inverse_steps":  # of which steps know by themselves
-            rate *= share_of_part(params.decay, seen)
-    n_classes, n_features, gradient = problem.n_classes, problem.rows.shape[1], plan.gradient
-    dim = n_features if plan.hidden_dim is None else plan.hidden_dim
-    n_chunks = min(params.n_chunks, dim) if gradient == "decomposed" else 1
-    of_search = search_params(params)
-    n_centroids = of_search["n_centroids"]
-    if n_centroids is None:
-        n_centroids = max(1, round(np.sqrt(n_classes)))
-    return StepSettings(
-        loss=params.loss,
-        score=params.similarity,
-        gradient=gradient,
-        n_chunks=n_chunks,
-        n_message_passes=params.n_message_passes if gradient == "decomposed" else 0,
-        query_size=query_size_of(params, gradient, n_classes, n_chunks),
-        index=params.index,
-        n_centroids=min(n_centroids, n_classes),
-        n_probes=of_search["n_probes"],
-        tau=float(params.tau),
-        mu=float(params.mu),
-        unretrieved=params.unretrieved,
-        fit_intercept=bool(params.fit_intercept),
-        warmup=params.warmup,
-        solver="sgd" if params.solver == "sgd" else "adagrad",
-        batch_size=batch_size,
-        learning_rate=rate,
-        decay=params.decay,
-        max_iter=passes(params, plan.form, n_samples, n_classes * n_features),
-        alpha=0.0,
-        of_parts=not problem.whole,
-        query_threshold=params.query_threshold,
-    )
-
-
-def require_weights(hidden_dim, n_classes, n_features, n_columns):
-    """Refuse weights that do not fit into memory."""
-    hidden = hidden_dim is not None
-    n_rows = 2 * n_classes + (2 * n_features if hidden else 0)
-    require_memory(
-        4 * n_rows * n_columns,
-        f"fit: dense weights of {n_classes} classes and {n_columns} columns, twice",
-        "use a smaller hidden_dim"
-        if hidden
-        else "set hidden_dim, to some hundred, or use fewer "
-        "features (VarianceThreshold() before it drops those that no row has)",
-    )
-
-
-def drawn_table(seed, n_features, dim, units):
+def drawn_table(seed: int, n_features: int, dim: int, units: Units | None) -> np.ndarray:
     """Return a table of features as it is before any step, for X as it is."""
     scale = Change(units, True).scale
     rng = np.random.default_rng(seed)
     return rng.standard_normal((n_features, dim), np.float32) * np.float32(scale / np.sqrt(dim))
 
 
-def _initial(start, plan, layout, shape, seed, change, adaptive):
+def _initial(
+    start: Start | None,
+    plan: Plan,
+    layout: ColumnLayout,
+    shape: tuple[int, int],
+    seed: int,
+    change: Change,
+    adaptive: bool,
+) -> Weights | FeatureWeights:
     """Return the weights to start from, in the units of the steps."""
     (n_classes, n_features), dim, squares = shape, len(layout.plain), None
     if start is not None:
         coef, intercept, table = change.inside(start.coef, start.intercept, start.table)
         squares = start.squares
         by_row = n_features if plan.form in ("hidden", "features") else 0
+        # Squares of another form of steps say nothing here: Adagrad begins again.
         if not adaptive or tuple(map(len, squares)) != (n_classes, by_row):
             squares = None
     else:
@@ -461,6 +460,8 @@ def _initial(start, plan, layout, shape, seed, change, adaptive):
             rng = np.random.default_rng(seed)
             table = rng.standard_normal((n_features, dim), np.float32) / np.sqrt(dim)
     if plan.form == "features":
+        # A copy in any case: steps change it in place, and those of the estimator stay if the fit
+        # fails.
         W = np.array(coef.T, dtype=np.float32, order="C")
         return FeatureWeights(W, np.array(intercept, np.float32), adaptive, squares)
     U = None

@@ -7,6 +7,7 @@ changes of variables, which are undone in the weights.
 """
 
 from copy import copy
+from typing import Self
 
 import numpy as np
 
@@ -39,42 +40,35 @@ class Units:
         Weighted mean of each column, and the sum of squared deviations from it.
     """
 
-    def __init__(self, by_column=False, centred=False):
+    def __init__(self, by_column: bool = False, centred: bool = False) -> None:
         self.by_column, self.centred = bool(by_column), bool(centred)
         self.weight = self.log_lengths = self.column_weight = 0.0
         self.mean = self.squares = NO_COLUMNS
 
-    def _check_record(self):
+    def _check_record(self) -> None:
+        """Refuse columns that were loaded and do not fit together."""
         if len(self.mean) != len(self.squares):
             raise ValueError("the units of the columns are of the wrong kind")
 
-    def with_lengths(self, lengths, weight):
-        """Return the units with the rows of another call; these stay as they are.
-
-        Parameters
-        ----------
-        lengths, weight : ndarray of float64 (n_samples,)
-            Of the rows.
-        """
+    def with_lengths(self, lengths: np.ndarray, weight: np.ndarray) -> Self:
+        """Return the units with the rows of another call; these stay as they are."""
         units = copy(self)
+        # A row of zeros has no length, and log 0 would be -infinity.
         known = lengths > 0
         units.weight += float(weight[known].sum())
         units.log_lengths += float(weight[known] @ np.log(lengths[known]))
         return units
 
-    def with_columns(self, total, mean, squares):
-        """Return the units with the columns of some rows.
+    def with_columns(self, total: float, mean: np.ndarray, squares: np.ndarray) -> Self:
+        """Return the units with the columns of some rows, of weight `total`.
 
-        Parameters
-        ----------
-        total : float
-            Weight of the rows.
-        mean, squares : ndarray of float64 (n_features,)
-            Weighted mean of each column, and the weighted sum of squared deviations from it.
+        `mean` is the weighted mean of each column, `squares` the sum of squared deviations from it.
         """
         units = copy(self)
         if not len(units.mean):
             units.mean, units.squares = np.zeros((2, len(mean)))
+        # The means and squares of two groups together (Chan, Golub and LeVeque, 1979): no squares
+        # of large means are subtracted from one another.
         both = units.column_weight + total
         change = mean - units.mean
         units.squares = units.squares + squares + change**2 * (units.column_weight * total / both)
@@ -83,32 +77,33 @@ class Units:
         return units
 
     @property
-    def length(self):
+    def length(self) -> float:
         """Of a typical row."""
         return float(np.exp(self.log_lengths / self.weight)) if self.weight else 1.0
 
-    def shift_and_scale(self, n_rows=None):
+    def shift_and_scale(
+        self, n_rows: float | None = None
+    ) -> tuple[np.ndarray | None, float | np.ndarray]:
         """Return the offset of X, None or float64 (n_features,), and the factor applied after it.
 
         A number, or one for each column; columns that are constant keep the unit of the others.
-
-        Parameters
-        ----------
-        n_rows : int, default=None
-            Rows of all parts so far, where more are to come. Deviations are then those with one row
-            of zeros beside them: those of two rows may be next to nothing, and weights learnt on a
-            column so stretched would be huge in the units of later.
+        `n_rows` counts the rows of all parts so far, where more are to come.
         """
         if not self.by_column:
             return None, 1 / self.length
         square = self.squares / self.column_weight
         if not self.centred:
+            # Around zero where columns are not centred.
             square = square + self.mean**2
+        # A deviation that is rounding of the mean would stretch a constant column without bound.
         deviation = np.sqrt(square)
         varies = deviation > CONSTANT * np.abs(self.mean)
         if self.centred and n_rows is not None:
+            # With one row of zeros more: deviations of two rows may be next to nothing, and weights
+            # learnt on a column so stretched would be huge in the units of later.
             deviation = np.sqrt(square + self.mean**2 / (n_rows + 1))
         scale = np.full(len(square), 1 / self.length)
+        # The root of the number of columns makes a typical row one of unit length.
         scale[varies] = 1 / (deviation[varies] * np.sqrt(varies.sum()))
         return (self.mean if self.centred else None), scale
 
@@ -121,38 +116,43 @@ class Change:
     units : Units, or None for X as it is
     hidden : bool
         Whether there is a layer before the label embeddings.
-    n_rows : int, default=None
-        As for `Units.shift_and_scale`.
     """
 
-    def __init__(self, units, hidden, n_rows=None):
+    def __init__(self, units: Units | None, hidden: bool, n_rows: float | None = None) -> None:
         self.shift, self.scale = (None, 1.0) if units is None else units.shift_and_scale(n_rows)
         self._hidden = hidden
 
-    def inside(self, W, b, U):
+    def inside(
+        self, W: np.ndarray, b: np.ndarray, U: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Return weights for X in these units, from weights for X as it is."""
+        # With a layer rows are scaled by one number only, and x U = (scale x) (U / scale).
         if self._hidden:
             return W, b, U / np.float32(self.scale)
+        # <x, w> + b = <(x - shift) scale, w / scale> + b + <w, shift>.
         if self.shift is not None:
             b = b + W @ self.shift
         return self._by_scale(np.divide, W), b.astype(np.float32), U
 
-    def outside(self, W, b, U):
+    def outside(
+        self, W: np.ndarray, b: np.ndarray, U: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Return the inverse of :meth:`inside`."""
         if self._hidden:
             return W, b, U * np.float32(self.scale)
+        # The inverse: w scale for X as it is, and its constant taken off.
         if self.shift is not None:
             b = b - (W * self.scale) @ self.shift
         return self._by_scale(np.multiply, W), b.astype(np.float32), U
 
-    def _by_scale(self, operation, W):
+    def _by_scale(self, operation: np.ufunc, W: np.ndarray) -> np.ndarray:
         """Return W times or over the scale in float32, computed in float64 without such a copy."""
         if np.ndim(self.scale) == 0:
             return operation(W, self.scale).astype(np.float32, copy=False)
         out = np.empty_like(W, dtype=np.float32)
         return operation(W, self.scale, out=out, dtype=np.float64, casting="same_kind")
 
-    def strengths(self, alpha):
+    def strengths(self, alpha: float) -> tuple[float | np.ndarray, float | np.ndarray]:
         """Return the ridge on the weights inside that is alpha on those outside: of W, of U."""
         on_X = alpha * np.square(self.scale)
         return (alpha, on_X) if self._hidden else (on_X, 0.0)

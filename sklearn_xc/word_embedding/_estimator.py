@@ -1,10 +1,13 @@
 """LDGSWordEmbedding: word vectors by the collapsed skip-gram objective."""
 
+from collections.abc import Iterable
 from functools import partial
+from typing import Self, TypeAlias
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..base._validation import all_or_nothing, check_parameters
@@ -14,16 +17,21 @@ from ..utils._memory_limit import require_memory
 from ..utils._parallel import effective_threads
 from ..utils._random import stream
 from ..utils._records import savable
+from ..utils._typing import MatrixLike, RandomState
 from . import _cooccurrence as counting
 from ._auto import passes_of, rate_at
+from ._cooccurrence import Corpus
 from ._fitted import check_loaded
 from ._negative_sampling import negative_sampling
 from ._objective import WordPairs, objective
 from ._parameters import CONSTRAINTS, SEARCH_PARAMS
+from ._train import SkipGram
 from ._vocabulary import count_pairs
 from ._word_vectors import WordVectorsMixin
 
 SAMPLED = 512  # words whose objective is printed
+# The vocabulary of the fit before and its vectors of words and contexts, or None.
+VectorsBefore: TypeAlias = tuple[dict[str, int] | None, np.ndarray | None, np.ndarray | None]
 
 
 @savable
@@ -61,7 +69,7 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
         words stand for the rest, where more was not worth its time. Otherwise it shares K / 20, as
         published, but takes the root of K at least.
     index : {"spherical", "hnsw", "exact"}, default="spherical"
-        The index, built anew for each pass: lists by spherical k-means, or one of
+        The index, rebuilt for each pass: lists by spherical k-means, or one of
         :mod:`sklearn_xc.mips`.
     search_params : dict or None, default=None
         What "spherical" goes by; None is {"n_centroids": 100}, as many clusters as published.
@@ -190,7 +198,8 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
     ['three']
     """
 
-    def _check_loaded(self, mapped):
+    def _check_loaded(self, mapped: bool) -> None:
+        """Raise ValueError if attributes that were loaded do not fit together."""
         super()._check_loaded(mapped)
         check_loaded(self)
 
@@ -199,36 +208,36 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
 
     def __init__(
         self,
-        dim=100,
-        window=8,
+        dim: int = 100,
+        window: int = 8,
         *,
-        gradient="decomposed",
-        n_chunks=4,
-        n_message_passes=0,
-        query_size="auto",
-        index="spherical",
-        search_params=None,
-        unretrieved="sampled",
-        n_frequent="auto",
-        n_sampled_classes="auto",
-        tau=0.0,
-        min_count=5,
-        max_vocabulary=None,
-        vocabulary=None,
-        subsample=1e-4,
-        n_negatives=5,
-        n_init_epochs=0,
-        learning_rate=0.2,
-        decay="linear",
-        max_iter=20,
-        n_parts="auto",
-        batch_size=128,
-        compute_loss=False,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        warm_start=False,
-    ):
+        gradient: str = "decomposed",
+        n_chunks: int = 4,
+        n_message_passes: int = 0,
+        query_size: int | str = "auto",
+        index: str = "spherical",
+        search_params: dict | None = None,
+        unretrieved: str = "sampled",
+        n_frequent: int | str = "auto",
+        n_sampled_classes: int | str = "auto",
+        tau: float = 0.0,
+        min_count: int = 5,
+        max_vocabulary: int | None = None,
+        vocabulary: Iterable[str] | None = None,
+        subsample: float = 1e-4,
+        n_negatives: int = 5,
+        n_init_epochs: int = 0,
+        learning_rate: float = 0.2,
+        decay: float | str = "linear",
+        max_iter: int = 20,
+        n_parts: int | str = "auto",
+        batch_size: int = 128,
+        compute_loss: bool = False,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+    ) -> None:
         self.dim = dim
         self.window = window
         self.gradient = gradient
@@ -258,7 +267,7 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
         self.verbose = verbose
         self.warm_start = warm_start
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         tags.input_tags.string = True
@@ -268,7 +277,7 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
     # -------------------------------------------------------------------------------- training
 
     @with_callbacks
-    def fit(self, X, y=None):
+    def fit(self, X: Corpus | MatrixLike, y: None = None) -> Self:
         """Learn the vectors of the words of a corpus.
 
         Parameters
@@ -300,6 +309,7 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
         progress = Progress.of_fit(self, X, y, None)
         with all_or_nothing(self):
             self._check()
+            # Before the vocabulary of this fit takes the place of that of the last.
             before = (getattr(self, "vocabulary_", None), *self._vectors_before())
             rng = check_random_state(self.random_state)
             seed = int(rng.randint(2**31 - 1))
@@ -314,6 +324,7 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
             n_threads = effective_threads(self.n_jobs)
             pairs = WordPairs(counts)
             U, V = self._start(pairs, counts, before, seed, n_threads)
+            # Memory: pairs hold what training needs of them.
             del counts
             trained = self.n_init_epochs > 0 or self._goes_on(before)
             progress.start(self.max_iter, name="pass", set_model=type(self)._set_copies)
@@ -323,38 +334,51 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
             progress.finish()
         return self
 
-    def _check(self):
+    def _check(self) -> None:
+        """Refuse parameters out of their range, or that do not go together."""
         check_parameters(self)
         if self.gradient == "decomposed" and self.n_chunks > self.dim:
             raise ValueError(f"n_chunks={self.n_chunks} must be at most dim={self.dim}")
 
-    def _set_copies(self, U, V):
+    def _set_copies(self, U: np.ndarray, V: np.ndarray) -> None:
         """Take the vectors of this moment, in a copy of the estimator that callbacks see."""
         self.embeddings_, self.context_embeddings_ = U.copy(), V.copy()
 
-    def _vectors_before(self):
+    def _vectors_before(self) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """Return the vectors of the fit before, where this one is to start from them."""
         if self.warm_start and "embeddings_" in vars(self):
             return self.embeddings_, self.context_embeddings_
         return None, None
 
-    def _require_memory(self, counts):
+    def _require_memory(self, counts: sparse.csr_array) -> None:
+        """Refuse vectors and scores that do not fit into memory."""
         n_words = counts.shape[0]
         require_memory(
+            # U, V, the gradient in V and two sums of Adagrad: five matrices of float32.
             20 * n_words * self.dim,
             f"fit: vectors of {n_words} words and {self.dim} dimensions",
             "use a smaller dim, or max_vocabulary",
         )
+        # Where scores of all words are taken, of one block a thread.
         if self.gradient == "exact" or self.compute_loss or self.verbose:
             size = 4 * min(self.batch_size, n_words) * n_words * effective_threads(self.n_jobs)
             require_memory(
                 size, f"fit: scores of {self.batch_size} words", "use a smaller batch_size"
             )
 
-    def _goes_on(self, before):
+    def _goes_on(self, before: VectorsBefore) -> bool:
         """Return whether there are vectors to begin with."""
         return before[1] is not None and before[1].shape[1] == self.dim
 
-    def _start(self, pairs, counts, before, seed, n_threads):
+    def _start(
+        self,
+        pairs: WordPairs,
+        counts: sparse.csr_array,
+        before: VectorsBefore,
+        seed: int,
+        n_threads: int,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return vectors to begin with: of words that the fit before knew too, its own."""
         vocabulary, U_before, V_before = before
         warm = self._goes_on(before)
         U, V = negative_sampling(
@@ -372,9 +396,12 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
             U[now], V[now] = U_before[then], V_before[then]
         return U, V
 
-    def _train(self, model, n_threads, progress, rng):
-        """Make the passes; sets n_iter_, n_scored_ and, if asked, the objective."""
+    def _train(
+        self, model: SkipGram, n_threads: int, progress: Progress, rng: np.random.Generator
+    ) -> None:
+        """Make the passes; sets n_iter_, n_scored_ and, with `compute_loss`, the objective."""
         curve, share = [], model.pairs.word_share
+        # Drawn by q(x), so that their plain mean estimates the objective.
         sample = rng.choice(len(share), SAMPLED, p=share / share.sum())
         reach = partial(objective, model.pairs, model.U, model.V, self.batch_size, n_threads)
         self.n_iter_ = 0
@@ -389,6 +416,7 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
             if progress.end(model.U, model.V, **reached):
                 break
         self.n_scored_ = model.sums.n_scored
+        # A fit before may have left them.
         for name in ("loss_curve_", "objective_"):
             vars(self).pop(name, None)
         if self.compute_loss:
@@ -397,7 +425,7 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
 
     # -------------------------------------------------------------------------------- afterwards
 
-    def score(self, X, y=None):
+    def score(self, X: Corpus | MatrixLike, y: None = None) -> float:
         """Return the mean log-probability of a context given its word; the objective, negated.
 
         Parameters

@@ -1,6 +1,7 @@
 """Checks of the state of fitted word vectors."""
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from ..utils._records import (
     is_a,
@@ -12,7 +13,7 @@ from ..utils._records import (
 )
 
 
-def check_loaded(model):
+def check_loaded(model: BaseEstimator) -> None:
     """Raise ValueError if attributes that were loaded do not fit together."""
     vectors = is_array(np.float32, ndim=2)
     require_attributes(

@@ -3,12 +3,13 @@
 from itertools import pairwise
 
 import numpy as np
+from scipy import sparse
 
 from .._kernels.common._pace import Pace
-from .._kernels.word_embedding import _negative_sampling as kernel
+from .._kernels.word_embedding import _vector_updates as kernel
 from ..softmax._class_sampling import alias_table
 from ..utils._parallel import single_threaded_blas
-from ._objective import softmax
+from ._objective import WordPairs, softmax
 
 # Blocks that can be visited at the same time: their negatives are words of the same part, so there
 # must be many of them.
@@ -23,29 +24,24 @@ SCALES = 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0
 SAMPLE = 256
 
 
-def negative_sampling(pairs, counts, dim, *, n_epochs, n_negatives, seed, n_threads):
+def negative_sampling(
+    pairs: WordPairs,
+    counts: sparse.csr_array,
+    dim: int,
+    *,
+    n_epochs: int,
+    n_negatives: int,
+    seed: int,
+    n_threads: int,
+) -> tuple[np.ndarray, np.ndarray]:
     """Train embeddings whose scores approximate log-probabilities but for a sum.
 
     The inner products that negative sampling learns approach log(p(y|x) / noise(y)) - log(n). A
     softmax wants log p(y|x), so the last coordinate of the contexts is log noise(y) over a
     constant, and that of all words the constant. The others are scaled to fit a sample best.
 
-    Parameters
-    ----------
-    pairs : Pairs
-    counts : csr_array of float (n_words, n_words)
-        Of which the pairs are the shares.
-    dim : int
-        At least 2.
-    n_epochs, n_negatives : int
-        0 epochs give words random vectors, and contexts their frequency alone.
-    seed, n_threads : int
-        Threads never change the result.
-
-    Returns
-    -------
-    U, V : ndarray of float32 (n_words, dim)
-        Of words and of contexts.
+    Returns float32 vectors (n_words, dim) of words and of contexts. 0 epochs give words random
+    vectors, and contexts their frequency alone.
     """
     rng = np.random.default_rng(seed)
     n_words = counts.shape[0]
@@ -56,17 +52,20 @@ def negative_sampling(pairs, counts, dim, *, n_epochs, n_negatives, seed, n_thre
     noise = np.maximum(pairs.context_share, 1e-12) ** NOISE_POWER
     if n_epochs:
         _train(counts, U, V, noise, n_epochs, n_negatives, rng, n_threads)
+    # The last coordinates alone give log noise(y), less its mean: CONSTANT times that over
+    # CONSTANT.
     log_noise = np.log(noise)
     U[:, -1] = CONSTANT
     V[:, -1] = (log_noise - log_noise.mean()) / CONSTANT
     if n_epochs:
+        # Half of the factor on either side of the inner product.
         scale = np.sqrt(_best_scale(pairs, U, V, rng))
         U[:, :-1] *= scale
         V[:, :-1] *= scale
     return U, V
 
 
-def _best_scale(pairs, U, V, rng):
+def _best_scale(pairs: WordPairs, U: np.ndarray, V: np.ndarray, rng: np.random.Generator) -> float:
     """Return the best of SCALES for the scores without the last coordinate, by some words."""
     present = np.flatnonzero(pairs.word_share)
     chosen = np.sort(rng.permutation(present)[:SAMPLE])
@@ -82,7 +81,17 @@ def _best_scale(pairs, U, V, rng):
     return SCALES[int(np.argmin(losses))]
 
 
-def _train(counts, U, V, noise, n_epochs, n_negatives, rng, n_threads):
+def _train(
+    counts: sparse.csr_array,
+    U: np.ndarray,
+    V: np.ndarray,
+    noise: np.ndarray,
+    n_epochs: int,
+    n_negatives: int,
+    rng: np.random.Generator,
+    n_threads: int,
+) -> None:
+    """Make epochs of negative sampling on all coordinates but the last, in place."""
     n_words, dim = U.shape
     n_parts = max(1, min(PARTS, n_words // PART_WORDS))
     # dealt out by frequency, so that parts are about equally heavy
@@ -95,7 +104,9 @@ def _train(counts, U, V, noise, n_epochs, n_negatives, rng, n_threads):
     threshold, alias = (np.concatenate(column) for column in zip(*tables, strict=True))
     # without the last coordinate, which is set in the end
     inner_U, inner_V = (np.ascontiguousarray(M[:, :-1]) for M in (U, V))
+    # The last coordinate is set by frequencies, and takes no part.
     change = np.empty((n_parts, dim - 1), dtype=np.float32)
+    # In round r blocks (a, a + r) of all parts a are visited at the same time.
     n_rounds = n_epochs * n_parts
     rates = np.linspace(FIRST_RATE, LAST_RATE, n_rounds + 1)
     pace = Pace(n_threads)
@@ -122,17 +133,11 @@ def _train(counts, U, V, noise, n_epochs, n_negatives, rng, n_threads):
 
 
 class _Blocks:
-    """The cells of a count matrix block by block, in random order inside.
+    """The cells of a count matrix block by block, in random order inside."""
 
-    Parameters
-    ----------
-    counts : csr_array (n_words, n_words)
-    part_of : ndarray of int (n_words,)
-    n_parts : int
-    rng : numpy.random.Generator
-    """
-
-    def __init__(self, counts, part_of, n_parts, rng):
+    def __init__(
+        self, counts: sparse.csr_array, part_of: np.ndarray, n_parts: int, rng: np.random.Generator
+    ) -> None:
         rows = np.repeat(np.arange(counts.shape[0], dtype=np.int32), np.diff(counts.indptr))
         block = (part_of[rows] * n_parts + part_of[counts.indices]).astype(np.int32)
         order = rng.permutation(len(rows))

@@ -1,30 +1,28 @@
 """The vocabulary of a fit, how often its words occur, and which occur together."""
 
+from collections.abc import Iterable, Iterator
+
 import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from ..utils._random import stream
+from ..utils._typing import MatrixLike
 from . import _cooccurrence as counting
+from ._cooccurrence import Corpus
 
 
-def count_pairs(X, params, seed: int):
-    """Return the vocabulary and the counts of pairs.
-
-    Parameters
-    ----------
-    X : iterable of iterables of str, or sparse matrix of shape (n_words, n_words)
-    params : LDGSWordEmbedding
-        Whose parameters are read.
-
-    Returns
-    -------
-    words : list of str
-    word_counts : ndarray of float64 (n_words,)
-    counts : csr_array (n_words, n_words)
-    """
+def count_pairs(
+    X: Corpus | MatrixLike, params: BaseEstimator, seed: int
+) -> tuple[list[str], np.ndarray, sparse.csr_array]:
+    """Return the vocabulary, how often each word occurs, and the counts of pairs."""
     given = given_vocabulary(params.vocabulary)
     if counting.is_matrix(X):
         counts = counting.check_counts(X, given)
-        return given, np.asarray(counts.sum(axis=1)).ravel(), counts
+        # `check_counts` has refused None.
+        return given, np.asarray(counts.sum(axis=1)).ravel(), counts  # type: ignore[return-value]
+    # Frequencies are needed beforehand only to find the words or to drop some of them: one reading
+    # does.
     if given is not None and not params.subsample:
         word_counts = np.zeros(len(given))
         tokens = _counted(counting.encoded(X, _places(given)), word_counts)
@@ -44,18 +42,21 @@ def count_pairs(X, params, seed: int):
     return words, word_counts, counting.cooccurrences(tokens, len(words), params.window)
 
 
-def _places(words):
+def _places(words: list[str]) -> dict[str, int]:
+    """Return the number of each word."""
     return {word: i for i, word in enumerate(words)}
 
 
-def _counted(documents, word_counts):
+def _counted(documents: Iterable[np.ndarray], word_counts: np.ndarray) -> Iterator[np.ndarray]:
     """Yield the documents, counting their words."""
     for document in documents:
+        # A word occurs several times in a document, which `word_counts[document] += 1` would count
+        # once.
         np.add.at(word_counts, document, 1)
         yield document
 
 
-def given_vocabulary(vocabulary):
+def given_vocabulary(vocabulary: Iterable[str] | None) -> list[str] | None:
     """Return the parameter `vocabulary` as a list of distinct words, None where it is None."""
     if vocabulary is None:
         return None

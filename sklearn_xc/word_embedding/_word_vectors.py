@@ -2,39 +2,32 @@
 
 from collections.abc import Iterable
 from numbers import Integral
+from os import PathLike
+from typing import TypeAlias
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ._cooccurrence import encoded
+from ._cooccurrence import Corpus, encoded
 
 BLOCK = 256  # words looked up at once
+Neighbours: TypeAlias = list[tuple[str, float]]  # words, best first, and cosines
 
 
-def unit_rows(matrix):
+def unit_rows(matrix: np.ndarray) -> np.ndarray:
     """Return rows of length 1; rows of zeros stay."""
     norms = np.sqrt(np.einsum("ij,ij->i", matrix, matrix))
     return matrix / np.maximum(norms, np.finfo(np.float32).tiny)[:, None]
 
 
-def nearest(units, queries, without, topn):
-    """Return the rows of largest inner product with each query, but for some.
+def nearest(
+    units: np.ndarray, queries: np.ndarray, without: list[list[int]], topn: int
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the rows of largest inner product with each query, best first, and the products.
 
-    Parameters
-    ----------
-    units : ndarray of float32 (n_words, dim)
-    queries : ndarray of float32 (n, dim)
-    without : list of lists of int
-        For each query the rows to leave out.
-    topn : int
-        Fewer are returned where fewer are left.
-
-    Returns
-    -------
-    found : list of pairs of arrays
-        Rows, best first and ties in their order, and inner products.
+    `without` lists the rows to leave out for each query. Ties are in the order of the rows.
     """
     found = []
     for start in range(0, len(queries), BLOCK):
@@ -42,6 +35,8 @@ def nearest(units, queries, without, topn):
         for row, left_out in zip(scores, without[start : start + BLOCK], strict=True):
             row[left_out] = -np.inf
             n = min(topn, len(row) - len(set(left_out)))
+            # All rows as good as the n-th, so that ties go by their order and not by that of a
+            # partition.
             best = np.flatnonzero(row >= np.partition(row, len(row) - n)[len(row) - n]) if n else []
             best = np.asarray(best, dtype=np.int64)
             best = best[np.argsort(-row[best], kind="stable")][:n]
@@ -49,7 +44,9 @@ def nearest(units, queries, without, topn):
     return found
 
 
-def numbers_of(words, vocabulary, what="words"):
+def numbers_of(
+    words: str | Iterable[str], vocabulary: dict[str, int], what: str = "words"
+) -> list[int]:
     """Return the numbers of words; says which ones are unknown."""
     if not isinstance(words, Iterable) or isinstance(words, bytes):
         raise ValueError(f"{what} must be a word or an iterable of words; got {words!r}")
@@ -63,23 +60,16 @@ def numbers_of(words, vocabulary, what="words"):
     return [vocabulary[word] for word in words]
 
 
-def write_word2vec(path, words, vectors, binary: bool):
+def write_word2vec(
+    path: str | PathLike[str], words: list[str], vectors: np.ndarray, binary: bool
+) -> None:
     """Write vectors in the text or the binary format of word2vec.
 
     Both begin with a line of the number of words and of dimensions. A text line is a word and its
     numbers, with as many digits as float32 has. A binary entry is the word, a blank, the
     little-endian float32 numbers and a line feed. Words are in UTF-8.
 
-    Parameters
-    ----------
-    path : str or path
-    words : iterable of str
-    vectors : ndarray of float32 (n_words, dim)
-
-    Raises
-    ------
-    ValueError
-        If a word is empty or holds white space, which would end it.
+    A word that is empty or holds white space, which would end it, raises ValueError.
     """
     for word in words:
         if not word or word.split() != [word]:
@@ -100,18 +90,18 @@ def write_word2vec(path, words, vectors, binary: bool):
 class WordVectorsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """Queries and files of an estimator with `vocabulary_` and `embeddings_`."""
 
-    def __contains__(self, word):
+    def __contains__(self, word: object) -> bool:
         """Say whether a word has a vector: ``"river" in model``."""
         check_is_fitted(self)
         return isinstance(word, str) and word in self.vocabulary_
 
-    def __getitem__(self, word):
+    def __getitem__(self, word: str) -> np.ndarray:
         """Return the vector of a word, ndarray of float32: ``model["river"]``."""
         if word not in self:
             raise KeyError(f"{word!r} is not in vocabulary_")
         return self.embeddings_[self.vocabulary_[word]]
 
-    def transform(self, X):
+    def transform(self, X: Corpus) -> np.ndarray:
         """Return the mean vector of the known words of each document.
 
         Parameters
@@ -134,14 +124,18 @@ class WordVectorsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         for document in encoded(X, self.vocabulary_):
             ids.append(document)
             ends.append(ends[-1] + len(document))
+        # X may have no documents.
         ids = np.concatenate([np.empty(0, dtype=np.int32), *ids])
+        # A document without known words has the mean of none: zeros.
         lengths = np.maximum(np.diff(ends), 1)
         shape = len(lengths), len(self.vocabulary_)
         weight = np.repeat(1 / lengths, np.diff(ends)).astype(np.float32)
         means = sparse.csr_array((weight, ids, np.array(ends)), shape=shape)
         return np.asarray(means @ self.embeddings_, dtype=np.float32)
 
-    def most_similar(self, words, topn=10):
+    def most_similar(
+        self, words: str | Iterable[str], topn: int = 10
+    ) -> Neighbours | list[Neighbours]:
         """Return the words whose vectors have the largest cosines with those of some words.
 
         Parameters
@@ -165,7 +159,9 @@ class WordVectorsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         found = self._named(units, units[numbers], [[number] for number in numbers], topn)
         return found[0] if isinstance(words, str) else found
 
-    def analogy(self, a, b, c, topn=10):
+    def analogy(
+        self, a: str | Iterable[str], b: str | Iterable[str], c: str | Iterable[str], topn: int = 10
+    ) -> Neighbours | list[Neighbours]:
         """Return words that are to c what b is to a: the nearest to b - a + c.
 
         Parameters
@@ -193,11 +189,12 @@ class WordVectorsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             raise ValueError(f"a, b and c must have equally many words; got {lengths}")
         units = self._units()
         first, second, third = (units[part] for part in parts)
-        asked = unit_rows(second - first + third)
-        found = self._named(units, asked, [list(row) for row in zip(*parts, strict=True)], topn)
+        # b - a + c of vectors of length 1 (Mikolov et al., 2013).
+        queries = unit_rows(second - first + third)
+        found = self._named(units, queries, [list(row) for row in zip(*parts, strict=True)], topn)
         return found[0] if isinstance(a, str) else found
 
-    def to_keyed_vectors(self, path, binary=False):
+    def to_keyed_vectors(self, path: str | PathLike[str], binary: bool = False) -> None:
         """Write `embeddings_` in a format of word2vec, which gensim and others read.
 
         Parameters
@@ -215,13 +212,18 @@ class WordVectorsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         write_word2vec(path, list(self.vocabulary_), self.embeddings_, binary)
 
     @property
-    def _n_features_out(self):
+    def _n_features_out(self) -> int:
+        """Length of the vectors."""
         return self.embeddings_.shape[1]
 
-    def _units(self):
+    def _units(self) -> np.ndarray:
+        """Return the vectors less their mean, of length 1."""
         return unit_rows(self.embeddings_ - self.embeddings_.mean(axis=0))
 
-    def _named(self, units, queries, without, topn):
+    def _named(
+        self, units: np.ndarray, queries: np.ndarray, without: list[list[int]], topn: int
+    ) -> list[Neighbours]:
+        """Return the nearest words of each query, with cosines."""
         if isinstance(topn, bool) or not isinstance(topn, Integral) or topn < 1:
             raise ValueError(f"topn must be an integer of at least 1; got {topn!r}")
         words = list(self.vocabulary_)

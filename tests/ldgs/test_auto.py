@@ -96,6 +96,16 @@ def test_mostly_zeros_are_one_model_in_any_container(text, loss):
     np.testing.assert_allclose(some.coef_, other.coef_, atol=1e-6)
 
 
+@pytest.mark.parametrize(("share", "rate"), [(0.05, 2.0), (0.15, 10.0)])
+def test_mostly_zeros_are_nine_entries_in_ten(share, rate):
+    """Documented with `learning_rate`: its values for sparse and for dense samples."""
+    rng = np.random.default_rng(0)
+    X = (rng.random((200, 50)) < share) * rng.random((200, 50))
+    for kept in (X, sparse.csr_array(X)):
+        model = LDGSClassifier(max_iter=1, random_state=0).fit(kept, rng.integers(5, size=200))
+        assert model.learning_rate_ == rate
+
+
 def test_sparse_rows_without_a_layer_touch_their_features_only(text):
     X, y = text
     X = sparse.csr_array(sparse.hstack([X, sparse.csr_array((X.shape[0], 9))]))

@@ -57,9 +57,17 @@ def test_the_rate_falls_over_the_calls_too(digits):
 def test_training_with_a_threshold_of_nothing_is_training_on_all_classes(digits):
     X, y = digits
     options = {
-        "gradient": "decomposed", "index": "exact", "query_size": 10, "unretrieved": "zero",
-        "warmup": 1, "hidden_dim": None, "loss": "margin", "max_iter": 2, "random_state": 0,
-    }  # fmt: skip  # after a pass on drawn classes no score is 0
+        "gradient": "decomposed",
+        "index": "exact",
+        "query_size": 10,
+        "unretrieved": "zero",
+        # after a pass on drawn classes no score is 0
+        "warmup": 1,
+        "hidden_dim": None,
+        "loss": "margin",
+        "max_iter": 2,
+        "random_state": 0,
+    }
     all_classes = LDGSClassifier(**options).fit(X, y)
     by_threshold = LDGSClassifier(**options, query_threshold=0.0).fit(X, y)
     few = LDGSClassifier(**options, query_threshold=1e9).fit(X, y)

@@ -1,7 +1,13 @@
 """The gradient of a mini-batch in the scores of all classes, by matrix products.
 
+Scores are Z = H W^T. Of cross-entropy (eq. 2) the gradient in them is, sample by sample,
+``G = f ((sum w) softmax(z) - w)``, with w the weights of its positives and f a factor; that in the
+label embeddings is G^T H and that in the embeddings of samples G W. Of margin and triplet losses
+few classes have a gradient; these are selected and given to `_losses`.
+
 The classes are cut into blocks, whose number does not depend on that of the threads; a thread
-takes a whole block. Nothing is summed across threads but in the order of the blocks.
+takes a whole block. Invariant: nothing is summed across threads but in the order of the blocks, so
+that results do not depend on the number of threads.
 """
 
 from cython.parallel cimport parallel, prange, threadid
@@ -32,6 +38,7 @@ cdef dispatched exponentials(float* z, int64_t n, float* top, double* total) noe
     for c in range(16):
         highest[c] = <float>-INFINITY
         sums[c] = 0
+    # Sixteen maxima and sums side by side, which compilers keep in vectors.
     for e in range(n // 16):
         for c in range(16):
             highest[c] = max(highest[c], z[16 * e + c])
@@ -62,6 +69,7 @@ cdef dispatched scale(float* z, int64_t n, float factor) noexcept nogil:
 cdef void score_block(
     const float[:, ::1] W, const float[:, ::1] H, int64_t block, float[:, ::1] Z
 ) noexcept nogil:
+    # The last block has fewer classes. Z_block = H W_block^T.
     cdef int64_t first = block * BLOCK
     matmul(
         b"N", b"T", <int>H.shape[0], <int>min(<int64_t>BLOCK, W.shape[0] - first),
@@ -103,18 +111,22 @@ cdef void gradient_of_block(
     cdef int32_t n = <int32_t>min(<int64_t>BLOCK, W.shape[0] - first)
     cdef int32_t width = <int32_t>W.shape[1]
     for i in range(H.shape[0]):
+        # Z holds exp(z - top of the block): exp(top - log Z) makes it the softmax.
         scale(
             &Z[i, first], n, <float>(
                 factor[i] * mass_of(positives, i) * exp(tops[block, i] - log_normaliser[i])
             ),
         )
         for e in range(indptr[i], indptr[i + 1]):
+            # Minus the weight at the positives of this block; the others are of other blocks.
             if first <= ids[e] < first + n:
                 Z[i, ids[e]] -= factor[i] * weight_of(positives, e)
+    # The part of G W of this block, added up over the blocks by the caller, in their order.
     matmul(
         b"N", b"N", <int>H.shape[0], width, n, 1, &Z[0, first], <int>Z.shape[1],
         &W[first, 0], width, 0, &part[block, 0, 0], width,
     )
+    # G^T H: rows of the block only, which no other thread writes.
     matmul(
         b"T", b"N", n, width, <int>H.shape[0], 1, &Z[0, first], <int>Z.shape[1],
         &H[0, 0], width, 0, &gradient[first, 0], width,
@@ -204,6 +216,7 @@ def cross_entropy(
     with nogil:
         for block in prange(n_blocks, schedule="static", num_threads=n_threads):
             exponentials_of_block(W, H, block, Z, tops, totals)
+        # Between the two walks: log sum exp from maxima and sums of the blocks, in their order.
         for i in range(H.shape[0]):
             top, total = -INFINITY, 0
             for block in range(n_blocks):
@@ -214,6 +227,8 @@ def cross_entropy(
             losses[i] = 0
             for e in range(indptr[i], indptr[i + 1]):
                 weight = weight_of(positives, e)
+                # The score of a positive again from W and H: exponentials have taken its place in
+                # Z.
                 losses[i] += weight * log_normaliser[i]
                 for c in range(W.shape[1]):
                     losses[i] -= weight * (W[ids[e], c] * H[i, c])
@@ -237,6 +252,7 @@ cdef double softmax_row(
     cdef int64_t e
     cdef double loss = 0, total, mass = mass_of(positives, i)
     cdef float top
+    # Before exponentials take the place of the scores.
     for e in range(positives.indptr[i], positives.indptr[i + 1]):
         loss -= weight_of(positives, e) * z[positives.ids[e]]
     exponentials(z, n_classes, &top, &total)
@@ -283,15 +299,19 @@ cdef double one_row(
         for k in range(n_classes):
             if place[k] < 0:
                 top = max(top, z[k])
+        # The projection (eq. 11) has threshold at least (top + 1) / mu - 1, see near_top in
+        # `_losses`.
         least = top - loss.mu  # lower ones lie outside the simplex
     else:
         least = lowest - 1.0  # lower ones violate nothing
+    # Marked classes are positives, which stand first already.
     if n_positive:
         for k in range(n_classes):
             if z[k] > least and place[k] < 0:
                 ids[n] = <int32_t>k
                 own[n] = z[k]
                 n += 1
+    # -1 everywhere again, as the next sample of the thread expects.
     for p in range(n_positive):
         place[positives[p]] = -1
     count[0] = n
@@ -342,6 +362,7 @@ def sparse_gradients(
     loss.kind, loss.mu, loss.rest = kind, mu, 0
     with nogil, parallel(num_threads=n_threads):
         thread = threadid()
+        # Samples have more or fewer classes with a gradient, hence dynamic.
         for i in prange(Z.shape[0], schedule="dynamic"):
             losses[i] = one_row(
                 loss, &Z[i, 0], Z.shape[1], positives, i, &ids[i, 0], &counts[i], &own[thread, 0],

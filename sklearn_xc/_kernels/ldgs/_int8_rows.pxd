@@ -24,12 +24,16 @@ cdef struct Query:
 
 
 cdef inline bint divides(float scale) noexcept nogil:
-    """Whether quotients by a scale come out right: it is neither tiny nor infinite nor NaN."""
+    """Whether quotients by a scale come out right."""
+    # Neither tiny, where few bits are left of it, nor infinite, nor NaN, which no comparison is
+    # true of.
     return <float>1e-30 < scale < <float>INFINITY
 
 
 cdef inline float largest_magnitude(const float* x, int64_t n) noexcept nogil:
-    """NaN if one is: without their sign, numbers are in the order of their bits, NaN above all."""
+    """The largest absolute value; NaN if one is."""
+    # Without their sign, floats are in the order of their bits, NaN above all: integer maxima are
+    # vectors, and no NaN is lost as in fmax.
     cdef int64_t c
     cdef int32_t bits, most = 0
     cdef float largest
@@ -43,22 +47,26 @@ cdef inline float largest_magnitude(const float* x, int64_t n) noexcept nogil:
 cdef inline void round_query(
     const float* h, int64_t n_columns, int64_t n_bytes, Query* query
 ) noexcept nogil:
-    """OUT what to score with; no sum of products leaves 32 bits.
-
-    Values of a row are wrong by half its scale at most, those of the query by half of its own;
-    arithmetic in float32 has its share.
-    """
+    """OUT what to score with; no sum of products leaves 32 bits."""
     cdef int64_t c
     cdef float length = 0, limit = <float>2e9 / (LARGEST * n_bytes)
     for c in range(n_columns):
+        # ||h||_1.
         length += fabsf(h[c])
+    # Zeros meet the bytes of the scale, and those that fill up the line.
     memset(query.values, 0, n_bytes * sizeof(int16_t))
+    # A sum has n_bytes products of at most 127 times the largest value, together 2e9 < 2^31; and
+    # values have 16 bits.
     query.scale = largest_magnitude(h, n_columns) / min(limit, <float>32767)
     if divides(query.scale):
         for c in range(n_columns):
             query.values[c] = <int16_t><int32_t>rintf(h[c] / query.scale)
+        # For a row of scale 1: |<h, w> - <h~, w~>| <= |<h, w - w~>| + |<h - h~, w~>| <= ||h||_1 / 2
+        # + 127 n_columns scale / 2. 0.51 for a half leaves room for the sums in float32.
         query.error = <float>0.51 * (length + LARGEST * n_columns * query.scale)
     else:
+        # A tiny query scores 0, an error of 127 ||h||_1 at most; an infinite or NaN one scores NaN,
+        # which no bound takes out.
         query.scale = 0 if query.scale < 1 else NAN
         query.error = LARGEST * length
 
@@ -75,6 +83,7 @@ cdef inline int32_t byte_product(
     """Their inner product; the bytes of the scale meet zeros."""
     cdef int64_t v
     cdef int32_t c, total = 0
+    # Whole lines, without a rest: compilers make vectors of the inner loop.
     for v in range(n_bytes // LINE):
         for c in range(LINE):
             total += <int32_t>query[v * LINE + c] * <int32_t>row[v * LINE + c]

@@ -1,6 +1,7 @@
 """Losses with gradients that a few classes carry, on a set of scored classes.
 
-The positives of a sample stand first in the set, its negatives behind them. z are the scores:
+The positives P of a sample stand first in the set, its negatives N behind them, which all functions
+rely on. z are the scores; 1_N is 1 at negatives and 0 at positives:
 
 * cross-entropy, sum over the positives of ``w_k (log sum_j exp(z_j) - z_k)``, eqs. 2, 6 and 9 of
   the LDGS paper;
@@ -32,10 +33,12 @@ cdef double cross_entropy(
     Loss loss, const float* z, const float* weight, int64_t n_positive, int64_t n, float* gradient
 ) noexcept nogil:
     cdef double total = 0, of_positives = 0, value = 0, share
+    # The classes that count as scored 0 take part in the maximum, so that no exponential overflows.
     cdef float top = 0 if loss.rest > 0 else <float>-INFINITY
     cdef int64_t i
     for i in range(n_positive):
         of_positives += weight[i] if weight != NULL else 1
+    # The loss is a sum over positives: without weight it is 0, and so are its gradients.
     if of_positives == 0:
         for i in range(n):
             gradient[i] = 0
@@ -47,6 +50,7 @@ cdef double cross_entropy(
         total += gradient[i]
     if loss.rest > 0:
         total += loss.rest * fast_exp(-top)
+    # The gradient of sum_k w_k (log sum_j exp z_j - z_k) is (sum w) softmax(z) - w.
     share = of_positives / total
     for i in range(n):
         gradient[i] = <float>(gradient[i] * share)
@@ -66,13 +70,12 @@ cdef struct Values:
 
 
 cdef double root(Values a, Values b, double target, double low, double high) noexcept nogil:
-    """The t between low and high with ``sum max(a - t, 0) - sum max(b + t, 0) = target``.
-
-    The left side falls with t and is linear between the points where it bends: from the piece of
-    the root Newton's step hits it. Where a step would leave the bracket, the bracket is halved.
-    """
+    """The t between low and high with ``sum max(a - t, 0) - sum max(b + t, 0) = target``."""
+    # The left side falls with t and is linear between the points where it bends: from the piece of
+    # the root Newton's step hits it. Where a step would leave the bracket, the bracket is halved.
     cdef double t = low, total, slope, new
     cdef int64_t i, _step
+    # Bounded, since NaN never converges; 200 halvings exceed the bits of a double.
     for _step in range(200):
         total, slope = -target, 0
         for i in range(a.n):
@@ -86,10 +89,12 @@ cdef double root(Values a, Values b, double target, double low, double high) noe
             if b.of[i] > -t:
                 total -= b.of[i] + t
                 slope += 1
+        # Invariant: the root lies in [low, high].
         if total > 0:
             low = t
         else:
             high = t
+        # Without slope no value takes part: the target is 0 then, and t a root.
         new = t + total / slope if slope > 0 else high
         if fabs(new - t) <= 1e-14 * (1 + fabs(t)):
             return new
@@ -100,7 +105,9 @@ cdef double root(Values a, Values b, double target, double low, double high) noe
 cdef int64_t near_top(
     const float* z, int64_t n, double shift, double scale, double top, double* out
 ) noexcept nogil:
-    """OUT the values ``scale (z + shift)`` above top - 1: others lie outside any simplex."""
+    """OUT the values ``scale (z + shift)`` above top - 1."""
+    # The threshold t of a projection on a simplex of mass at most 1 is at least top - 1, since the
+    # largest value alone takes top - t of the mass. Values below t become 0.
     cdef int64_t i, found = 0
     cdef double value
     for i in range(n):
@@ -120,8 +127,10 @@ cdef double margin(
     cdef Values a, b, none
     for i in range(n):
         gradient[i] = 0
+    # The largest over pairs of a positive and a negative: one of either is needed.
     if n_positive == 0 or (n == n_positive and loss.rest <= 0):
         return 0
+    # Negatives scored 0 have the value (0 + 1) / mu.
     a.rest, a.value_of_rest = loss.rest, scale
     b.rest, b.value_of_rest = 0, 0
     none.of, none.n, none.rest, none.value_of_rest = NULL, 0, 0, 0
@@ -131,12 +140,16 @@ cdef double margin(
         top_b = max(top_b, -scale * z[i])
     for i in range(n_positive, n):
         top_a = max(top_a, scale * (z[i] + 1.0))
+    # No pair with z_j - z_k + 1 > 0: a = 0 is the maximum, and the loss 0.
     if top_a + top_b <= 0:
         return 0
     a.of = scratch
     a.n = near_top(z + n_positive, n - n_positive, 1, scale, top_a, scratch)
     b.of = scratch + a.n
     b.n = near_top(z, n_positive, 0, -scale, top_b, scratch + a.n)
+    # First with the sums of both sides at their limit, 1: a_N = max(v - t_a, 0) with sum 1, and so
+    # the positives with t_b. If t_a + t_b >= 0 this is the projection: the multiplier of the mass
+    # is not negative.
     t_a, t_b = root(a, none, 1, top_a - 1, top_a), root(b, none, 1, top_b - 1, top_b)
     if t_a + t_b < 0:  # the sums stay below 1: one threshold for both, with opposite signs
         t_a = root(a, b, 0, -top_b, top_a)
@@ -144,11 +157,13 @@ cdef double margin(
     for i in range(n_positive):
         x = max(-scale * z[i] - t_b, 0.0)
         gradient[i] = <float>-x
+        # -a_k = x: the term z_k a_k - mu / 2 a_k^2 of the objective.
         value -= x * (z[i] + loss.mu / 2 * x)
     for i in range(n_positive, n):
         x = max(scale * (z[i] + 1.0) - t_a, 0.0)
         gradient[i] = <float>x
         value += x * (z[i] + 1.0 - loss.mu / 2 * x)
+    # Each counts in the loss; they have no place for a gradient.
     if a.rest > 0:
         x = max(scale - t_a, 0.0)
         value += a.rest * x * (1 - loss.mu / 2 * x)
@@ -184,6 +199,7 @@ cdef double triplet(
     Loss loss, const float* z, const float* weight, int64_t n_positive, int64_t n,
     float* gradient, double* scratch
 ) noexcept nogil:
+    # 5 n + 4 numbers: 2 n_positive for pairs of score and weight, and three times n_positive + 1.
     cdef Positive* ordered = <Positive*>scratch  # by score
     cdef double* weights = scratch + 2 * n_positive  # of the first this many of them
     cdef double* sums = weights + n_positive + 1  # of their scores times weights
@@ -195,6 +211,8 @@ cdef double triplet(
         ordered[i].weight = weight[i] if weight != NULL else 1
         pairs[i] = 0
     pairs[n_positive] = 0
+    # A negative at z_j violates all positives with z_k < z_j + 1: of sorted positives the first
+    # few, whose sums of weights and scores are at hand. n log |P| in place of |N| |P| pairs.
     qsort(ordered, n_positive, sizeof(Positive), by_score)
     weights[0] = sums[0] = 0
     for i in range(n_positive):
@@ -203,15 +221,19 @@ cdef double triplet(
     for i in range(n_positive, n):
         found = n_below(ordered, n_positive, z[i] + 1.0)
         gradient[i] = <float>weights[found]
+        # sum_k w_k (z_j + 1 - z_k) over the positives below z_j + 1.
         value += weights[found] * (z[i] + 1.0) - sums[found]
         pairs[found] += 1
     if loss.rest > 0:
         found = n_below(ordered, n_positive, 1.0)
         value += loss.rest * (weights[found] - sums[found])
         pairs[found] += loss.rest
-    for i in range(n_positive - 1, -1, -1):  # now: that violate more than the first i
+    # From negatives that violate just the first i positives to those that violate at least these.
+    for i in range(n_positive - 1, -1, -1):
         pairs[i] += pairs[i + 1]
     for i in range(n_positive):
+        # Positives of the same score share a place: all negatives that violate more than those
+        # below.
         found = n_below(ordered, n_positive, z[i])
         gradient[i] = <float>-pairs[found + 1] * (weight[i] if weight != NULL else 1)
     return value

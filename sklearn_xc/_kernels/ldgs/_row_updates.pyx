@@ -1,5 +1,9 @@
 """Steps on the rows of a table that a mini-batch touches: label embeddings, feature embeddings.
 
+The gradient of row k is ``g_k = sum_i v_ik s_i``, over the samples i with an entry v_ik for it, s_i
+being a vector of the sample. With Adagrad by rows its step is ``-rate g_k / sqrt(sum ||g_k||^2)``,
+the sum being over all steps so far.
+
 A list is the entries of one sample of the mini-batch: rows of the table and a number for each.
 Lists lie anywhere in two arrays. Forward, a sample is the combination of the rows in its list;
 backward, the entries of all lists are grouped by row, so that each row belongs to one thread and
@@ -24,6 +28,7 @@ cdef void combine_row(
     for c in range(n_columns):
         out[c] = 0
     for e in range(n):
+        # Rows lie anywhere in the table; those of a zero value are not read.
         if e + AHEAD < n and values[e + AHEAD] != 0:
             prefetch_floats(&table[ids[e + AHEAD], 0], n_columns)
         if values[e] != 0:
@@ -48,6 +53,7 @@ def combine(
     cdef Py_ssize_t i
     cdef const int32_t* first = &ids[0] if ids.shape[0] else NULL
     cdef const float* data = &values[0] if values.shape[0] else NULL
+    # &out[i, 0] would lie outside.
     if out.shape[1] == 0:
         return
     for i in prange(out.shape[0], nogil=True, schedule="dynamic", num_threads=n_threads):
@@ -79,6 +85,8 @@ def group(
     """
     cdef int64_t i, e, at, n = 0
     cdef int32_t k, u
+    # A counting sort in two walks over the lists: entries of each row in the order of the samples,
+    # whatever the number of threads, since this runs in one.
     starts[0] = 0
     with nogil:
         for i in range(begin.shape[0]):
@@ -87,11 +95,14 @@ def group(
                     continue
                 k = ids[e if shared else begin[i] + e]
                 if place[k] < 0:
+                    # `touched` has room for all entries or all rows of the table, whichever are
+                    # fewer.
                     place[k] = <int32_t>n
                     touched[n] = k
                     starts[n + 1] = 0
                     n += 1
                 starts[place[k] + 1] += 1
+        # Counts become starts; the second walk moves each to the end of its row.
         for u in range(n):
             starts[u + 1] += starts[u]
         for i in range(begin.shape[0]):
@@ -103,10 +114,12 @@ def group(
                 sample[at] = <int32_t>i
                 value[at] = factor[i] * values[begin[i] + e]
                 starts[u] = at + 1
+        # Each start is the end of the row before: shifted by one place they are starts again.
         for u in range(n, 0, -1):
             starts[u] = starts[u - 1]
         starts[0] = 0
         for u in range(n):
+            # Only what was touched: a walk over the table would cost more than the step.
             place[touched[u]] = -1
     return n
 
@@ -119,6 +132,9 @@ cdef void proxy_gradient(
     cdef float total
     for j in range(bounds.shape[0] - 1):
         last = bounds[j + 1] - 1
+        # Scores are <2 x, y> - ||y||^2 in the columns (y, -||y||^2) of a chunk: by the chain rule
+        # the gradient of the last column counts -2 y for the others, and the column itself has no
+        # step.
         total = gradient[last]
         gradient[last] = 0
         for c in range(bounds[j], last):
@@ -135,10 +151,8 @@ cdef void refresh_norms(float* row, const int32_t[::1] bounds) noexcept nogil:
 
 
 cdef dispatched shrink(float* row, const float* strength, float due, int64_t n) noexcept nogil:
-    """The ridge that is due: each weight times about e^-x, x the rates due times its strength.
-
-    1 / (1 + x + x^2 / 2 + x^3 / 6) in place of e^-x: a loop of vectors, and no x is too large.
-    """
+    """The ridge that is due: each weight times about e^-x, x the rates due times its strength."""
+    # 1 / (1 + x + x^2 / 2 + x^3 / 6) in place of e^-x: a loop of vectors, and no x is too large.
     cdef int64_t c
     cdef float x
     for c in range(n):
@@ -147,10 +161,9 @@ cdef dispatched shrink(float* row, const float* strength, float due, int64_t n) 
 
 
 cdef dispatched draw_in(float* row, const float* strength, float rate, int64_t n) noexcept nogil:
-    """The ridge of one step, implicitly: where the loss alone would lead, divided by 1 + x.
-
-    The point that does not move is that of the objective, whatever the rate.
-    """
+    """The ridge of one step, implicitly: where the loss alone would lead, divided by 1 + x."""
+    # (w - r g) / (1 + r alpha) = w if g + alpha w = 0: the point that does not move is that of the
+    # objective, whatever the rate r.
     cdef int64_t c
     for c in range(n):
         row[c] /= 1 + rate * strength[c]
@@ -162,24 +175,28 @@ cdef void move(
 ) noexcept nogil:
     """A step of one row against its gradient, which is overwritten.
 
-    The ridge goes by the same metric as the step (Adagrad divides both rates by the root of the
-    squares): `strength` is NULL where there is none, and `settled` the sum of rates up to which
-    that of this row has been taken off, `before` and `now` these sums around this step.
+    `strength` is NULL where there is no ridge; `settled` is the sum of rates up to which that of
+    this row has been taken off, `before` and `now` are these sums around this step.
     """
     cdef double square
     if norms.shape[0]:
         proxy_gradient(gradient, row, norms)
+    # The ridge goes by the metric of the step: Adagrad divides both rates by the root of the
+    # squares, for else the two balance elsewhere than at the minimum of the objective. What is owed
+    # from before is taken off first, with the squares that held then.
     if strength != NULL and squares[0] > 0 and settled[0] < before:
         shrink(row, strength, <float>((before - settled[0]) / sqrt(squares[0])), n_columns)
     if squares != NULL:
         sum_of_squares(gradient, n_columns, &square)
         squares[0] += <float>square
+        # No gradient so far, no step: 0 / 0.
         rate = <float>(rate / sqrt(squares[0])) if squares[0] > 0 else 0
     add_multiple(row, gradient, -rate, n_columns)
     if strength != NULL:
         if squares[0] > 0:
             draw_in(row, strength, <float>((now - before) / sqrt(squares[0])), n_columns)
         settled[0] = now
+    # The row has moved: its last columns follow.
     if norms.shape[0]:
         refresh_norms(row, norms)
 
@@ -259,6 +276,7 @@ def step(
         for u in prange(n_touched, schedule="dynamic", chunksize=16):
             if u + AHEAD < n_touched:
                 prefetch_floats(&table[touched[u + AHEAD], 0], n_columns)
+            # Rows are distinct, so that no two threads write to the same one.
             k = touched[u]
             sum_of_entries(
                 &sample[starts[u]], &value[starts[u]], starts[u + 1] - starts[u], source,
@@ -294,6 +312,8 @@ def settle(
     """Take off the ridge that rows still owe; those without a gradient so far owe none."""
     cdef int64_t k
     for k in prange(table.shape[0], nogil=True, schedule="static", num_threads=n_threads):
+        # Without a gradient a row has no metric: it stays, and `Ridge.forget_untouched` puts it to
+        # 0.
         if squares[k] > 0 and settled[k] < now:
             shrink(
                 &table[k, 0], &strength[0], <float>((now - settled[k]) / sqrt(squares[k])),

@@ -5,15 +5,14 @@ from libc.string cimport memcpy
 
 
 cdef inline uint64_t key_of(float score, int32_t id) noexcept nogil:
-    """A number in the order of scores, ties to the smaller id, from which the id follows.
-
-    The bits of positive floats are in the order of their values, those of negative ones in the
-    opposite order.
-    """
+    """A number in the order of scores, ties to the smaller id, from which the id follows."""
     cdef int32_t signed_bits
     cdef uint32_t bits
     memcpy(&signed_bits, &score, sizeof(float))
+    # The bits of positive floats are in the order of their values, those of negative ones in the
+    # opposite order: the first get the upper bit, of the others all bits are turned.
     bits = <uint32_t>signed_bits ^ (<uint32_t>(signed_bits >> 31) | <uint32_t>0x80000000)
+    # ~id falls with the id, so that of equal scores the smaller id is the larger key.
     return (<uint64_t>bits << 32) | <uint32_t>~id
 
 
@@ -36,7 +35,9 @@ cdef inline void select(uint64_t* keys, int64_t n, int64_t k) noexcept nogil:
     """IN/OUT distinct keys: the k largest first, in any order (Hoare's selection)."""
     cdef int64_t low = 0, high = n, e, split
     cdef uint64_t pivot, key
+    # Keys before `low` are larger, those from `high` on smaller than all between.
     while low < k < high:
+        # The middle of three, so that sorted keys do not make the walk quadratic.
         e = middle_of_three(keys, low, (low + high) // 2, high - 1)
         pivot = keys[e]
         keys[e] = keys[high - 1]

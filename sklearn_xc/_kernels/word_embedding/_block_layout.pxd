@@ -5,8 +5,11 @@ from libc.stdint cimport int32_t, int64_t
 
 cdef enum:  # columns of `sizes`
     FREQUENT
-    INCLUDED  # shared contexts that are always included
-    FEW  # and those drawn that the steps of words use
+    # Shared contexts that are always included: the frequent and those retrieved.
+    INCLUDED
+    # These and the contexts drawn that steps of words use.
+    FEW
+    # With those drawn for steps of contexts only. Each number includes those before.
     ALL
 
 

@@ -1,8 +1,16 @@
 """Contexts that blocks of words are scored with in skip-gram.
 
-That is the block's shared contexts, for all its words: some always included ("included" below: the
-most frequent and those retrieved), then some drawn, with importance weights. A context of a word
-that is not included is scored for that word alone: the word's own. A block belongs to one thread.
+The gradient of the collapsed objective (eq. 9 of the LDGS paper) in the vector u_x of a word is
+``sum_y (p(y|x) - q(y|x)) v_y``, p being the softmax of <v_y, u_x> over all contexts y. A block of
+similar words takes that sum over
+
+* shared contexts, scored for all its words: the most frequent and those retrieved ("included"
+  below), then some drawn, each with an importance weight;
+* for each word those of its own contexts that are not included.
+
+Invariant of a row of `shared`: [0, FREQUENT) are frequent, [FREQUENT, INCLUDED) retrieved,
+[INCLUDED, FEW) drawn for the steps of words, [FEW, ALL) drawn for those of contexts only. Each
+context stands there once, and each of the four parts ascends. A block belongs to one thread.
 """
 
 from cython.parallel cimport parallel, prange, threadid
@@ -26,6 +34,8 @@ cdef dispatched count_points(
     const double* ends, int64_t n_ends, int64_t n, double offset, int32_t* count
 ) noexcept nogil:
     """OUT how many of the points (j + offset) / n, j < n, of the last end lie below each end."""
+    # Point j lies at (j + offset) / n of the last end; below ends[k] lie ceil(ends[k] n / last -
+    # offset) of them.
     cdef double factor = n / ends[n_ends - 1], below
     cdef int64_t k
     cdef int32_t whole
@@ -34,7 +44,9 @@ cdef dispatched count_points(
         below = below if below > 0 else 0
         whole = <int32_t>below
         count[k] = whole + 1 if below > whole else whole
+    # All points lie below the last end, whatever rounding says.
     count[n_ends - 1] = <int32_t>n
+    # Rounding may put one point more below an end; counts stay ascending.
     for k in range(n_ends):
         count[k] = count[k] if count[k] < n else <int32_t>n
 
@@ -43,23 +55,27 @@ cdef int64_t add_drawn(
     Draws draws, const int32_t* place, bint of_few, int64_t at,
     int32_t* shared, float* weight, float* few_weight,
 ) noexcept nogil:
-    """OUT the contexts drawn from `at` on, of few or only of more; returns where they end.
-
-    Those that are always included have importance weight 1.
-    """
+    """OUT the contexts drawn from `at` on, of few or only of more; returns where they end."""
     cdef int64_t k
     cdef int32_t times, more
     cdef double total, chance
     for k in range(draws.n_others):
+        # Counts up to each context become draws that fall on it.
         times = draws.few[k] - (draws.few[k - 1] if k else 0)
         more = draws.more[k] - (draws.more[k - 1] if k else 0)
+        # Included contexts are scored anyway, with importance weight 1: a draw that falls on one
+        # does not count.
         if times + more == 0 or (times > 0) != of_few or place[draws.others[k]] >= 0:
             continue
         total = draws.ends[draws.n_others - 1]
+        # A sum over all contexts is estimated by one over the draws, each weighted by 1 / (n
+        # chance): here the logarithm, to be added to a score, for `times + more` draws of one
+        # context.
         chance = (draws.ends[k] - (draws.ends[k - 1] if k else 0)) / total
         shared[at] = draws.others[k]
         weight[at] = <float>log((times + more) / (draws.n * chance))
         if of_few:
+            # Steps of words see the draws of few alone, n_few of them.
             few_weight[at] = <float>log(times / (draws.n_few * chance))
         at += 1
     return at
@@ -72,12 +88,16 @@ cdef void split_row(
     """OUT entries: the word's own contexts from the first on, places of included ones behind."""
     cdef int64_t e, first = 0, last = n
     cdef int32_t at
+    # From both ends: own contexts ascend from the first on, which `first_from` of `_softmax` needs;
+    # of those included the order does not matter.
     for e in range(n):
         at = place[ids[e]]
         if 0 <= at < n_included:
             last -= 1
             entry_ids[last], entry_share[last], entry_drawn[last] = at, share[e], -1
         else:
+            # A context that was drawn is the word's own all the same: it is scored exactly for this
+            # word, and its place among the draws is noted, where it then must not count.
             entry_ids[first], entry_share[first], entry_drawn[first] = ids[e], share[e], at
             first += 1
     n_own[0] = first
@@ -134,9 +154,10 @@ cdef class Contexts:
 
 cdef void lay_out_block(
     int64_t b, const int64_t[::1] rows, Contexts contexts, const int32_t* retrieved,
-    int64_t n_retrieved,     Draws draws, Blocks blocks, int32_t* place, const double* offsets,
+    int64_t n_retrieved, Draws draws, Blocks blocks, int32_t* place, const double* offsets,
 ) noexcept nogil:
     cdef int64_t p, i, first, last, at, n = contexts.frequent.shape[0]
+    # Two systematic samples of their own, so that one is unbiased without the other.
     if draws.n_others:
         count_points(draws.ends, draws.n_others, draws.n_few, offsets[0], draws.few)
         count_points(draws.ends, draws.n_others, draws.n - draws.n_few, offsets[1], draws.more)
@@ -147,6 +168,7 @@ cdef void lay_out_block(
         blocks.shared[b, n + p] = retrieved[p]
     n += n_retrieved
     for p in range(n):
+        # Logarithms of 1.
         blocks.weight[b, p] = blocks.few_weight[b, p] = 0
         place[blocks.shared[b, p]] = <int32_t>p
     blocks.sizes[b, INCLUDED] = n
@@ -158,11 +180,13 @@ cdef void lay_out_block(
         draws, place, False, n, &blocks.shared[b, 0], &blocks.weight[b, 0], &blocks.few_weight[b, 0]
     )
     blocks.sizes[b, ALL] = n
+    # After both draws: add_drawn takes each context with a place for an included one.
     for p in range(blocks.sizes[b, INCLUDED], n):
         place[blocks.shared[b, p]] = <int32_t>p
     for i in range(blocks.row_starts[b], blocks.row_starts[b + 1]):
         first, last = contexts.indptr[rows[i]], contexts.indptr[rows[i] + 1]
         at = blocks.entry_starts[i]
+        # &contexts.ids[first] would lie outside for the last words, if they have no contexts.
         if last > first:
             split_row(
                 &contexts.ids[first], &contexts.share[first], last - first, place,
@@ -172,6 +196,7 @@ cdef void lay_out_block(
             )
         else:
             blocks.n_own[i] = 0
+    # -1 everywhere again, as the next block of the thread expects.
     for p in range(n):
         place[blocks.shared[b, p]] = -1
 

@@ -25,5 +25,5 @@ def test_the_memory_of_the_weights_is_what_the_guide_says():
     settings = SETTINGS._replace(n_chunks=B)
     steps = LDGSSteps(rows, positives, None, np.arange(n), weights, layout, settings, 0, 1)
     steps.epoch(0)
-    stores = [index._store.nbytes - 16 * K for index in steps.indexes._indexes]
+    stores = [index._store.nbytes - 16 * K for index in steps.search.indexes._indexes]
     assert sum(stores) == 4 * K * (H + B)  # beside 16 bytes a row that say where it lies

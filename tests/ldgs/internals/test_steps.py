@@ -7,7 +7,7 @@ from scipy import sparse
 from scipy.special import logsumexp
 
 from sklearn_xc import LDGSClassifier
-from sklearn_xc.ldgs import _inverted_lists, _steps
+from sklearn_xc.ldgs import _candidates, _inverted_lists, _steps
 from sklearn_xc.ldgs._candidate_gradients import Positives
 from sklearn_xc.ldgs._steps import ColumnLayout, LDGSSteps, Weights
 from sklearn_xc.utils._matrix import as_rows, normalise
@@ -86,7 +86,7 @@ def test_a_step_follows_the_numerical_gradient(gradient, loss, similarity, hidde
 @pytest.mark.parametrize("gradient", GRADIENTS)
 @pytest.mark.parametrize("loss", ["cross_entropy", "margin"])
 def test_threads_do_not_change_the_weights(labels, gradient, loss, monkeypatch):
-    for module in (_inverted_lists, _steps):
+    for module in (_inverted_lists, _candidates, _steps):
         monkeypatch.setattr(module, "WORTH_THREADS", 0)  # threads even for so little work
     X, Y = labels
     models = [
@@ -115,7 +115,7 @@ def test_reading_rounded_weights_first_changes_nothing(
     X, Y = labels
     models = []
     for worth in (0, np.inf):
-        monkeypatch.setattr(_steps, "WORTH_ROUNDING", worth)
+        monkeypatch.setattr(_candidates, "WORTH_ROUNDING", worth)
         model = LDGSClassifier(
             loss,
             gradient=gradient,

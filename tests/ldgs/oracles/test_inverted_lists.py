@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from sklearn_xc._kernels.ldgs import _ivf_build as kernel
+from sklearn_xc._kernels.ldgs import _inverted_lists as kernel
 from sklearn_xc.ldgs._candidate_gradients import chunk_bounds
 from sklearn_xc.ldgs._inverted_lists import ChunkLists, as_blocks, assign, grouped
 

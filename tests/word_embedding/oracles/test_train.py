@@ -15,8 +15,8 @@ from _word_counts import (
 from scipy import sparse
 from scipy.special import softmax
 
-from sklearn_xc._kernels.word_embedding import _negative_sampling as kernel
-from sklearn_xc._kernels.word_embedding._row_softmax import exact_differences
+from sklearn_xc._kernels.word_embedding import _vector_updates as kernel
+from sklearn_xc._kernels.word_embedding._softmax import exact_differences
 from sklearn_xc.word_embedding import _block_sums
 from sklearn_xc.word_embedding import _context_sums as context_sums
 from sklearn_xc.word_embedding import _objective as words

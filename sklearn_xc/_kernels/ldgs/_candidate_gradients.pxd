@@ -1,8 +1,6 @@
-"""The classes that a sample is scored on, and their scores; see `_candidate_sets.pyx`."""
+"""The classes that a sample is scored on, and their scores; see `_candidate_gradients.pyx`."""
 
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint32_t
-
-from sklearn_xc._kernels.ldgs._losses cimport Loss
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
 
 cdef struct Model:
     const float* W
@@ -29,6 +27,8 @@ cdef struct Sample:
     int64_t n_drawn
 
 cdef struct Set:
+    # Places [0, n_positive) are positives, [n_positive, n_known) was retrieved, [n_known, n) was
+    # drawn. The caller has room for all of them: n <= capacity.
     int32_t* ids
     int64_t n
     int64_t n_positive
@@ -37,6 +37,7 @@ cdef struct Set:
     int64_t capacity
 
 cdef struct Scores:
+    # Lines are `capacity` apart, also where the set is smaller.
     float* part  # (n_chunks, capacity): of each chunk
     float* message  # (n_chunks, capacity): lambda
     float* total  # (capacity,)
@@ -50,6 +51,7 @@ cdef inline Retrieved retrieved_classes(
     const int32_t* ids, int64_t row, int64_t n_chunks, int64_t n_of_row, int64_t n_first
 ) noexcept nogil:
     cdef Retrieved retrieved
+    # NULL where nothing is retrieved: the array has no first element then.
     retrieved.ids = ids + row * n_of_row if n_of_row else NULL
     retrieved.n_chunks, retrieved.n = n_chunks, n_of_row // n_chunks
     retrieved.used = min(n_first, retrieved.n)
@@ -67,6 +69,7 @@ cdef inline Scores scores_in(
     float* memory, double* memory64, int64_t n_chunks, int64_t capacity
 ) noexcept nogil:
     cdef Scores s
+    # (2 n_chunks + 3) capacity floats, then n_bytes of the query as int16: what `Scratch` asks for.
     s.part = memory
     s.message = s.part + n_chunks * capacity
     s.total = s.message + n_chunks * capacity
@@ -75,10 +78,3 @@ cdef inline Scores scores_in(
     s.query = <int16_t*>(s.gradient + capacity)
     s.scratch = memory64
     return s
-
-
-cdef void collect(
-    Model model, Sample* sample, Loss* loss, double enough, Set* found, Scores s,
-    uint32_t* unseen, double* left_out
-) noexcept nogil
-cdef void score_parts(Model model, const float* h, Set* found, Scores s) noexcept nogil

@@ -1,12 +1,17 @@
-"""Negative sampling on co-occurrence counts, by stochastic gradient steps (Mikolov et al., 2013).
+"""Updates of word vectors: steps of negative sampling, sums by context, steps of Adagrad.
+
+Negative sampling (Mikolov et al., 2013) takes, for each pair (x, y) of a word and a context and for
+noise contexts y' drawn in place of y, gradient steps on ``log s(<u_x, v_y>)`` and on
+``log s(-<u_x, v_y'>)``, s being the logistic function. Here pairs come with their counts.
 
 Words and contexts are cut into the same number of parts. Cells of the count matrix with the word in
 part a and the context in part b make a block; blocks (0, r), (1, r + 1), ... touch different rows
-of either matrix, so that they can be visited at the same time without one seeing the other. The
-result therefore does not depend on the number of threads.
+of either matrix, so that they can be visited at the same time without one seeing the other, and
+noise is drawn from part b alone. Invariant: the result does not depend on the number of threads.
 """
 
 from cython.parallel cimport prange
+from libc.math cimport sqrtf
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from sklearn_xc._kernels.common._common cimport (
@@ -18,6 +23,10 @@ from sklearn_xc._kernels.common._math cimport fast_exp
 cdef enum:
     AHEAD = 8  # rows to prefetch
     MAX_WEIGHT = 8  # of one step: a cell that counts more is visited several times
+
+cdef float TINY = 1e-8  # added to the root of the sum of squared gradients
+
+# -------------------------------------------------------------------------- negative sampling
 
 
 cdef struct Block:
@@ -35,11 +44,13 @@ cdef dispatched inner(const float* a, const float* b, int64_t n, float* out) noe
     out[0] = dot(a, b, n)
 
 
-cdef dispatched step(
+cdef dispatched step_pair(
     const float* u, float* v, float* change, float factor, int64_t n
 ) noexcept nogil:
     """change += factor v with the old v; v += factor u."""
     cdef int64_t e
+    # u stays as it is until all contexts of a visit have stepped, as in word2vec; what it moves by
+    # is gathered in `change`.
     for e in range(n):
         change[e] += factor * v[e]
         v[e] += factor * u[e]
@@ -54,6 +65,7 @@ cdef dispatched apply_change(float* u, float* change, int64_t n) noexcept nogil:
 
 cdef inline float miss(float score, float label) noexcept nogil:
     """label - sigmoid(score)."""
+    # The derivative of log s(z) is 1 - s(z), that of log s(-z) is 0 - s(z).
     return label - <float>1 / (<float>1 + fast_exp(-score))
 
 
@@ -71,25 +83,31 @@ cdef void visit(
     for e in range(dim):
         change[e] = 0
     for i in range(block.n_cells):
+        # A step as long as a large count asks for would overshoot: equal shares, each with noise of
+        # its own.
         visits = <int64_t>(block.counts[i] / MAX_WEIGHT) + 1
         weight = block.counts[i] / visits
+        # Linear, from one round to the next.
         rate = first_rate + (last_rate - first_rate) * i / block.n_cells
         y = block.contexts[i]
         u = U + <int64_t>block.words[i] * dim
         for _t in range(visits):
             v = V + <int64_t>y * dim
             inner(u, v, dim, &score)
-            step(u, v, change, <float>(rate * weight) * miss(score, 1), dim)
+            step_pair(u, v, change, <float>(rate * weight) * miss(score, 1), dim)
             for _n in range(n_negatives):
+                # Walker's alias method: a column at random, then one of the two contexts that share
+                # it. All are below n_noise.
                 j = <int32_t>random_below(&state, block.n_noise)
                 if random_unit(&state) >= block.threshold[j]:
                     j = block.alias[j]
                 drawn = block.noise_words[j]
+                # The pair itself is no noise.
                 if drawn == y:
                     continue
                 v = V + <int64_t>drawn * dim
                 inner(u, v, dim, &score)
-                step(u, v, change, <float>(rate * weight) * miss(score, 0), dim)
+                step_pair(u, v, change, <float>(rate * weight) * miss(score, 0), dim)
             apply_change(u, change, dim)
 
 
@@ -144,12 +162,15 @@ def negative_sampling(
     """
     cdef int32_t a, b, n_parts = <int32_t>(noise.starts.shape[0] - 1)
     cdef int64_t start, at, block_number, dim = U.shape[1]
+    # a and b both take each part once in a round: rows of U, V and `change` are of one block.
     for a in prange(n_parts, nogil=True, schedule="dynamic", num_threads=n_threads):
         b = (a + round_number) % n_parts
         block_number = <int64_t>a * n_parts + b
         start = cells.starts[block_number]
         at = noise.starts[b]
+        # Empty blocks have no first cell to point to, parts without words no noise.
         if cells.starts[block_number + 1] > start and noise.starts[b + 1] > at:
+            # Each block has a random stream of its own, whichever thread visits it.
             visit(
                 Block(
                     &cells.words[0] + start, &cells.contexts[0] + start, &cells.counts[0] + start,
@@ -160,6 +181,9 @@ def negative_sampling(
                 &U[0, 0], &V[0, 0], dim, n_negatives, first_rate, last_rate,
                 seed_for(seed, block_number), &change[a, 0],
             )
+
+
+# ---------------------------------------------------------------------------- sums and Adagrad
 
 
 def mark_found(
@@ -181,6 +205,7 @@ def mark_found(
         for i in range(ids.shape[0]):
             for p in range(counts[i]):
                 at = place[ids[i, p]]
+                # A word may be in the set and drawn as well: it counts once, in the set.
                 if at >= 0:
                     weights[i, at] = absent
 
@@ -197,6 +222,7 @@ cdef void add_columns(
 ) noexcept nogil:
     cdef int64_t e
     for e in range(n_entries):
+        # Entries go by row, so that contexts jump about in `out`.
         if e + AHEAD < n_entries:
             prefetch_floats(out + ids[e + AHEAD] * dim, width)
         add_multiple(out + ids[e] * dim, table + rows[e] * dim, values[e], width)
@@ -217,6 +243,9 @@ def add_rows(
     out : IN / OUT (n_out, dim)
     """
     cdef int64_t dim = out.shape[1], n_entries = ids.shape[0], first, last
+    # Columns, not entries, are shared among threads: every entry adds to any row, so that threads
+    # with entries of their own would have to wait for each other, and sums would change their
+    # order. A thread has at least one vector of columns.
     cdef int32_t part, n_parts = <int32_t>max(1, min(n_threads, dim // LANES))
     if n_entries == 0:
         return
@@ -226,3 +255,40 @@ def add_rows(
             &ids[0], &values[0], &rows[0], n_entries, &table[0, 0] + first, &out[0, 0] + first,
             last - first, dim,
         )
+
+
+cdef dispatched step_row(
+    float* row, float* squares, const float* gradient, float factor, int64_t n, float rate
+) noexcept nogil:
+    cdef int64_t c
+    cdef float g
+    for c in range(n):
+        # w -= rate g / (sqrt(sum g^2) + TINY), coordinate by coordinate; TINY makes 0 / 0 a step of
+        # 0.
+        g = factor * gradient[c]
+        squares[c] += g * g
+        row[c] -= rate * g / (sqrtf(squares[c]) + TINY)
+
+
+def adagrad_step(
+    float[:, ::1] table, float[:, ::1] squares, const float[:, ::1] gradient,
+    const int64_t[::1] rows, const float[::1] factor, float rate, int n_threads,
+):
+    """One step of some rows against multiples of their gradients, or of all.
+
+    Parameters
+    ----------
+    table, squares : IN/OUT (n_rows, n_columns), squares: the sums of squared gradients
+    gradient : IN (n, n_columns)
+    rows : IN (n,), distinct, or None for all in their order
+    factor : IN (n,)
+    rate : IN
+    """
+    cdef int64_t i, k
+    cdef bint every = rows is None
+    if table.shape[1] == 0:
+        return
+    for i in prange(gradient.shape[0], nogil=True, schedule="static", num_threads=n_threads):
+        # Rows are distinct, so that no two threads write to the same one.
+        k = i if every else rows[i]
+        step_row(&table[k, 0], &squares[k, 0], &gradient[i, 0], factor[i], table.shape[1], rate)

@@ -1,21 +1,96 @@
-"""The search in the inverted lists of `_ivf_build`: which rows score best, chunk by chunk.
+"""Inverted lists of rows, one set of lists for each chunk of their columns: layout and search.
 
-The lists of the nearest centroids are read and scored; a threshold is guessed from a sample of the
-scores, and only what lies above it is sorted.
+A query names, in each chunk, the n rows of largest inner product among those in the lists of the
+n_probes centroids of largest inner product: step 1 of Algorithm 2 of the LDGS paper with its
+spherical clustering (section 4), the best n in place of all beyond a threshold.
+
+The rows of a list lie in blocks of LANES, column by column: the values of all its rows in the
+first column of the chunk, then in the second, and so on. So a query scores LANES rows at once,
+and nothing is summed across a vector. The last block of a list is filled up with rows of id -1
+and value 0. Centroids lie in blocks in the same way.
+
+Values of rows are rounded to bytes, times a number of the block: reading the lists is what a search
+takes time for, and rows that it names are scored again from the weights.
+
+The search guesses a threshold from a sample of the scores, and sorts only what lies above it. If
+that is fewer than n it takes all, so that the guess costs time at worst.
 """
 
 from cython.parallel cimport parallel, prange, threadid
-from libc.math cimport INFINITY, sqrt
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.math cimport INFINITY, fabsf, rintf, sqrt
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.string cimport memset
 
-from sklearn_xc._kernels.ldgs._ivf_build cimport LANES, score_block, words_of
+from sklearn_xc._kernels.ldgs._int8_rows cimport LARGEST, divides
 from sklearn_xc._kernels.ldgs._score_keys cimport id_of, key_of, select
 from sklearn_xc._kernels.common._common cimport dispatched, prefetch_far
 from sklearn_xc._kernels.common._heap cimport sift
+from sklearn_xc._kernels.common._vector_ops cimport LANES
 
 cdef enum:
+    BYTES = 4  # columns of the values of a row in one word
     AHEAD = 4  # blocks to prefetch
     SAMPLE = 128  # scores that a threshold is guessed from
+
+cdef extern from *:
+    # Compilers turn the plain loop into vectors along the columns, with many permutations; hence
+    # the vectors in words, as in _simd.h.
+    """
+    #include "_simd.h"
+
+    #if defined(__GNUC__) || defined(__clang__)
+    static inline __attribute__((always_inline)) void xc_score_block(
+        const float *query, const float *values, long long width, float *scores) {
+        xc_floats total = xc_zeros();
+        for (long long c = 0; c < width; c++)
+            total = xc_plus_multiple(total, query[c], xc_load(values + 16 * c));
+        xc_store(scores, total);
+    }
+    #else
+    static inline void xc_score_block(const float *query, const float *values, long long width,
+                                      float *scores) {
+        float total[16] = {0};
+        for (long long c = 0; c < width; c++)
+            for (int k = 0; k < 16; k++) total[k] += query[c] * values[16 * c + k];
+        for (int k = 0; k < 16; k++) scores[k] = total[k];
+    }
+    #endif
+    """
+    void score_block "xc_score_block"(
+        const float* query, const float* values, int64_t width, float* scores
+    ) noexcept nogil
+
+cdef extern from *:
+    # In words, as in _simd.h.
+    """
+    #if defined(__GNUC__) || defined(__clang__)
+    static inline __attribute__((always_inline)) void xc_keep_best(
+        const float *scores, int block, float *highest, int *at) {
+        for (int k = 0; k < 16; k += 8) {
+            xc_half s, h;
+            xc_half_bits s_bits, h_bits, a, larger;
+            __builtin_memcpy(&s, scores + k, sizeof s);
+            __builtin_memcpy(&h, highest + k, sizeof h);
+            __builtin_memcpy(&a, at + k, sizeof a);
+            larger = s > h;
+            s_bits = (xc_half_bits)s;
+            h_bits = (xc_half_bits)h;
+            h_bits = (s_bits & larger) | (h_bits & ~larger);
+            a = (block & larger) | (a & ~larger);
+            __builtin_memcpy(highest + k, &h_bits, sizeof h);
+            __builtin_memcpy(at + k, &a, sizeof a);
+        }
+    }
+    #else
+    static inline void xc_keep_best(const float *scores, int block, float *highest, int *at) {
+        for (int k = 0; k < 16; k++)
+            if (scores[k] > highest[k]) highest[k] = scores[k], at[k] = block;
+    }
+    #endif
+    """
+    void keep_best "xc_keep_best"(
+        const float* scores, int32_t block, float* highest, int32_t* at
+    ) noexcept nogil
 
 cdef extern from "ldgs/_ivf_scores.h":
     void score_bytes "xc_score_bytes"(
@@ -31,6 +106,118 @@ cdef extern from "ldgs/_ivf_scores.h":
     ) noexcept nogil
 
 
+# ------------------------------------------------------------------------------------- layout
+
+
+cdef inline int64_t words_of(int64_t width) noexcept nogil:
+    """The size of a block of this many columns."""
+    return (width + BYTES - 1) // BYTES * LANES
+
+
+def lanes():
+    """The number of rows in a block."""
+    return LANES
+
+
+def bytes_of_word():
+    """The number of columns whose values stand in one word."""
+    return BYTES
+
+
+cdef dispatched best_of_blocks(
+    const float* x, const float* values, int64_t n_rows, int64_t width, int32_t* best
+) noexcept nogil:
+    """OUT the row with the largest inner product, ties to the first; 0 if none is a number."""
+    cdef float total[LANES]
+    cdef float highest[LANES]
+    cdef int32_t at[LANES]
+    cdef int32_t b, lane, n_blocks = <int32_t>((n_rows + LANES - 1) // LANES)
+    cdef float top = <float>-INFINITY
+    for lane in range(LANES):
+        highest[lane] = <float>-INFINITY
+        at[lane] = 0
+    # A lane keeps the first of its best rows, as `>` does in keep_best; the lanes are compared in
+    # the end.
+    for b in range(n_blocks):
+        score_block(x, values + b * width * LANES, width, total)
+        # What fills up the last block has value 0, which may be the largest product.
+        if b == n_blocks - 1:
+            for lane in range(<int32_t>(n_rows - b * LANES), LANES):
+                total[lane] = <float>-INFINITY
+        keep_best(total, b, highest, at)
+    best[0] = 0
+    for lane in range(LANES):
+        b = at[lane] * LANES + lane
+        # Ties between lanes go to the smaller number, so that the result is that of a plain loop.
+        if highest[lane] > top or (highest[lane] == top > -INFINITY and b < best[0]):
+            top, best[0] = highest[lane], b
+
+
+def assign(
+    const float[:, ::1] rows, int64_t start, const float[:, :, ::1] centroids, int64_t n_clusters,
+    int32_t[::1] assigned, int n_threads,
+):
+    """OUT assigned: the centroid of largest inner product with each row, ties to the first.
+
+    Parameters
+    ----------
+    rows : IN (n_rows, n_columns)
+    start : IN, the first column of the chunk
+    centroids : IN (n_blocks, width, LANES), the first `n_clusters` of them, at least 1
+    assigned : OUT (n_rows,)
+    """
+    cdef int64_t i, width = centroids.shape[1]
+    for i in prange(
+        rows.shape[0], nogil=True, schedule="dynamic", chunksize=256, num_threads=n_threads
+    ):
+        best_of_blocks(&rows[i, start], &centroids[0, 0, 0], n_clusters, width, &assigned[i])
+
+
+cdef void lay_out_block(
+    const float[:, ::1] rows, int64_t start, int64_t width, const int32_t* ids, int32_t* values,
+    float* scale
+) noexcept nogil:
+    cdef int64_t lane, c
+    cdef float value, most = 0
+    cdef uint32_t byte
+    for lane in range(LANES):
+        for c in range(width):
+            # One scale for the block, not for each row: all lanes are multiplied at once.
+            value = fabsf(rows[ids[lane], start + c]) if ids[lane] >= 0 else 0
+            most = most if value <= most else value  # NaN stays
+    scale[0] = most / LARGEST
+    memset(values, 0, words_of(width) * sizeof(int32_t))
+    # Zeros then; a scale of NaN or infinity makes the scores of the block NaN.
+    if not divides(scale[0]):
+        return
+    for lane in range(LANES):
+        for c in range(width if ids[lane] >= 0 else 0):
+            byte = <uint32_t><int32_t>rintf(rows[ids[lane], start + c] / scale[0]) & 255
+            # Column c is byte c % 4 of its word; words of the lanes are side by side.
+            values[c // BYTES * LANES + lane] |= <int32_t>(byte << (8 * (c % BYTES)))
+
+
+def lay_out(
+    const float[:, ::1] rows, int64_t start, int64_t width, const int32_t[:, ::1] ids,
+    int32_t[::1] values, float[::1] scales, int n_threads,
+):
+    """OUT values (n_blocks, width / 4, LANES), flat, and the numbers they are multiples of.
+
+    Parameters
+    ----------
+    rows : IN (n_rows, n_columns), of which those from `start` on are laid out
+    ids : IN (n_blocks, LANES), which rows, -1 for zeros
+    """
+    cdef int64_t b
+    # &values[0] would lie outside: chunks of no column have no words.
+    if width == 0:
+        return
+    for b in prange(ids.shape[0], nogil=True, schedule="static", num_threads=n_threads):
+        lay_out_block(
+            rows, start, width, &ids[b, 0], &values[b * words_of(width)], &scales[b]
+        )
+
+
 # -------------------------------------------------------------------------------------- scores
 
 
@@ -43,6 +230,7 @@ cdef dispatched score_blocks(
         score_block(query, values + b * width * LANES, width, scores + b * LANES)
 
 
+# The lists of a chunk are mostly larger than the caches, and a query reads a block once.
 cdef inline void fetch(const int32_t* values, int64_t n_words) noexcept nogil:
     """Ask for a block, which may lie beyond the end."""
     cdef int64_t word
@@ -57,6 +245,7 @@ cdef dispatched score_list(
     """The same of rounded values, which lie in memory mostly, as do the ids needed soon."""
     cdef int64_t b, n_words = words_of(width)
     for b in range(n_blocks):
+        # Addresses beyond the end of the list are prefetched, never read.
         fetch(values + (b + AHEAD) * n_words, n_words)
         prefetch_far(ids + b * LANES)
         score_bytes(query, values + b * n_words, scales[b], width, scores + b * LANES)
@@ -118,6 +307,7 @@ cdef dispatched best_of_scores(
     cdef int64_t first, e
     cdef int32_t c
     cdef unsigned int mask
+    # A vector of scores is compared with the least of the heap at once; few lanes get past it.
     for first in range(n // LANES):
         for c in range(LANES):
             least[c] = top[0]
@@ -125,6 +315,7 @@ cdef dispatched best_of_scores(
         while mask:
             e = first * LANES + lowest_bit(mask)
             mask &= mask - 1
+            # The least has risen since the mask was made.
             if scores[e] > top[0]:
                 sift(top, at, k, scores[e], <int32_t>e)
 
@@ -134,14 +325,19 @@ cdef void choose_probes(Chunk chunk, Search search, Found found) noexcept nogil:
     cdef int64_t c, last = search.n_clusters
     for c in range(search.n_probes):
         found.top[c], found.probes[c] = <float>-INFINITY, <int32_t>c
+    # All lists are read; scores of centroids would choose nothing.
     if search.n_probes == search.n_clusters:
         return
     score_blocks(chunk.query, chunk.centroids, search.n_blocks, chunk.width, found.scores)
+    # Lanes that fill up the last block score 0: they are no clusters.
     for c in range(search.n_clusters, search.n_blocks * LANES):
         found.scores[c] = <float>-INFINITY
     best_of_scores(
         found.scores, search.n_blocks * LANES, found.top, found.probes, search.n_probes
     )
+    # Where centroids score NaN the heap keeps places of its start. These are replaced by distinct
+    # clusters that have no score: a list read twice would name its rows twice, and the scratch
+    # holds the n_probes longest lists once each.
     for c in range(search.n_probes):
         if found.top[c] == <float>-INFINITY:
             last -= 1
@@ -158,6 +354,7 @@ cdef inline Lists list_of(Chunk chunk, int32_t cluster) noexcept nogil:
     lists.scales = chunk.scales + first
     lists.values = chunk.values + first * words_of(chunk.width)
     lists.n = lists.n_blocks * LANES
+    # Rows that fill up stand last in the last block.
     while lists.n > 0 and lists.ids[lists.n - 1] < 0:
         lists.n -= 1
     return lists
@@ -169,6 +366,7 @@ cdef int64_t read_lists(Chunk chunk, Search search, Found found) noexcept nogil:
     cdef Lists lists, coming
     for p in range(search.n_probes):
         lists = list_of(chunk, found.probes[p])
+        # The first blocks of the next list are on their way while this one is scored.
         if p + 1 < search.n_probes:
             coming = list_of(chunk, found.probes[p + 1])
             for b in range(AHEAD):
@@ -177,6 +375,7 @@ cdef int64_t read_lists(Chunk chunk, Search search, Found found) noexcept nogil:
             chunk.query, lists.values, lists.scales, lists.ids, lists.n_blocks, chunk.width,
             found.scores + at,
         )
+        # Rows that fill up never exceed a threshold.
         for e in range(lists.n, lists.n_blocks * LANES):
             found.scores[at + e] = <float>-INFINITY
         at += lists.n_blocks * LANES
@@ -190,15 +389,20 @@ cdef float likely_threshold(const float* scores, int64_t n, int64_t wanted) noex
     cdef float values[SAMPLE]
     cdef int64_t e, rank
     cdef double expected = <double>SAMPLE * wanted / n
+    # At equal distances over all lists, whose scores differ: no list is left out.
     for e in range(SAMPLE):
         places[e] = <int32_t>e
         values[e] = scores[e * n // SAMPLE]
+    # About `expected` of the sample belong to the rows wanted; three standard deviations of a
+    # Poisson count more make it unlikely that fewer than wanted lie above.
     rank = <int64_t>(expected + 3 * sqrt(expected) + 2)
+    # Most rows are wanted: sort all.
     if rank >= SAMPLE:
         return <float>-INFINITY
     to_keys(values, places, SAMPLE, sample)
     select(sample, SAMPLE, rank)
     rank -= 1
+    # `select` leaves the first `rank` in any order.
     for e in range(rank):  # the least of the first
         if sample[e] < sample[rank]:
             rank = e
@@ -213,6 +417,8 @@ cdef int64_t keys_above(
     cdef int64_t b, e, n = 0
     cdef int32_t c
     cdef unsigned int mask
+    # AVX-512 writes the lanes of a mask side by side; up to sixteen keys beyond n are overwritten,
+    # for which `keys` has room since the blocks hold as many.
     if has_compress_store():
         return keys_above_at_once(threshold, scores, ids, n_blocks, keys)
     for c in range(LANES):
@@ -241,11 +447,13 @@ cdef int64_t list_keys(Chunk chunk, Search search, Found found, int64_t n_scores
                 threshold, found.scores + at, lists.ids, lists.n_blocks, found.keys + n
             )
             at += lists.n_blocks * LANES
+        # The guess was too high otherwise, and all keys are taken below.
         if n >= search.n:
             return n
     at, n = 0, 0
     for p in range(search.n_probes):
         lists = list_of(chunk, found.probes[p])
+        # Without those that fill up, whose id is -1.
         to_keys(found.scores + at, lists.ids, lists.n, found.keys + n)
         n += lists.n
         at += lists.n_blocks * LANES
@@ -258,6 +466,8 @@ cdef void search_chunk(Chunk chunk, Search search, Found found, int32_t* retriev
     n = read_lists(chunk, search, found)
     n = list_keys(chunk, search, found, n)
     select(found.keys, n, search.n)
+    # n_first, 2 n_first, 4 n_first, ...: each cut is selected within the larger one, so that the
+    # whole costs about twice the first selection.
     cut = search.n_first
     while cut < search.n:
         cut *= 2
@@ -266,6 +476,7 @@ cdef void search_chunk(Chunk chunk, Search search, Found found, int32_t* retriev
         select(found.keys, min(n, search.n, 2 * cut), cut)
     for e in range(min(n, search.n)):
         retrieved[e] = id_of(found.keys[e])
+    # The lists that were read have fewer rows.
     for e in range(n, search.n):
         retrieved[e] = -1
 
@@ -310,6 +521,7 @@ cdef class InvertedFile:
     ids : (n_blocks of all chunks, LANES), the rows in each block
     """
 
+    # Set once: a search of a mini-batch copies them, with no memoryview for each query.
     cdef Search pointers
     cdef object arrays  # that the pointers point into
 
@@ -318,6 +530,7 @@ cdef class InvertedFile:
         const int32_t[::1] values, const float[::1] scales, const int64_t[::1] offsets,
         const int32_t[:, ::1] ids,
     ):
+        # The pointers do not keep the arrays alive.
         self.arrays = bounds, centroids, starts, values, scales, offsets, ids
         self.pointers.bounds, self.pointers.starts = &bounds[0], &starts[0, 0]
         self.pointers.offsets, self.pointers.scales = &offsets[0], &scales[0]
@@ -373,6 +586,7 @@ def search(
     how.n_probes, how.n, how.n_first = n_probes, retrieved.shape[2], n_first
     with nogil, parallel(num_threads=n_threads):
         thread = threadid()
+        # Lists differ in length, hence dynamic. Each query writes to its own row of `retrieved`.
         for i in prange(H.shape[0], schedule="dynamic"):
             search_chunks(
                 &H[i, 0], how,
