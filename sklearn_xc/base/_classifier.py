@@ -1,28 +1,38 @@
 """Base of all classifiers: validation, labels, prediction, tags."""
 
+from contextlib import AbstractContextManager
 from functools import partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..persistence import SaveMixin, weights_to_store
+from ..persistence._decoder import Origin
+from ..persistence._encoder import Encoder
 from ..persistence._weights import LoadedWeights
 from ..topk._inverted_index import InvertedIndex
 from ..utils._callbacks import CallbackSupportMixin, Progress
 from ..utils._matrix import as_rows, in_checked_csr, normalise
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import effective_threads
+from ..utils._rows import Rows
+from ..utils._scratch import Scratch
+from ..utils._typing import LabelsLike, Matrix, MatrixLike
 from ._explain import (
     check_options,
     explain_rows,
     places_of_labels,
     predicted_places,
 )
+from ._explanation import Explanations
 from ._fit_labels import TakesLabels
 from ._fitted import check_labels_and_counts, check_shape
-from ._label_counts import counts_of_codes, report_of
+from ._label_counts import LabelReport, counts_of_codes, report_of
 from ._labels import labels_to_score
 from ._linear_model import IndexCache, LinearScores, arrays_of, checked_weights, trust
 from ._predict_topk import PredictsTopK, topk_of_scores
@@ -81,7 +91,7 @@ class BaseXCClassifier(
     _made_anew = ("_index_cache",)  # attributes that a copy or a pickle has no need of
     _held_out_counts = None  # ndarray of int64 (3, n_classes): true, predicted, both
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_label = self._multilabel
@@ -89,14 +99,14 @@ class BaseXCClassifier(
 
     # ------------------------------------------------------------------------------- for fit
 
-    def _all_or_nothing(self):
+    def _all_or_nothing(self) -> AbstractContextManager[None]:
         return all_or_nothing(self)
 
-    def _progress_of_part(self):
+    def _progress_of_part(self) -> Progress:
         """Return lines that `verbose` prints of a call of partial_fit; callbacks see fits only."""
         return Progress(self, self.verbose).start(None, name="part")
 
-    def _require_size(self, n_classes, n_features):
+    def _require_size(self, n_classes: int, n_features: int) -> None:
         """Refuse by number what cannot fit into memory, before any of it is looked at.
 
         Parameters
@@ -110,12 +120,12 @@ class BaseXCClassifier(
             "train fewer classes at a time",
         )
 
-    def _set_support(self, support):
+    def _set_support(self, support: np.ndarray | None) -> None:
         """Keep the training samples of each class for `label_report_`; None if not known."""
         self._support = support
         self._held_out_counts = None  # of the model before
 
-    def _count_held_out(self, rows, codes):
+    def _count_held_out(self, rows: Rows, codes: np.ndarray) -> None:
         """Record for `label_report_` how the model does on rows it was not trained on.
 
         Parameters
@@ -125,11 +135,17 @@ class BaseXCClassifier(
         codes : ndarray of int (n_samples,)
             Places of the rows' classes in ``classes_``; one class a row.
         """
-        predicted = predicted_places(self._model(), self._encoding.kind, rows, self._threads())
-        predicted = np.array(predicted).ravel()
+        places = predicted_places(self._model(), self._encoding.kind, rows, self._threads())
+        predicted = np.array(places).ravel()
         self._held_out_counts = counts_of_codes(codes, predicted, len(self.classes_))
 
-    def _set_linear_model(self, coef, intercept, indexed=True, scratch=None):
+    def _set_linear_model(
+        self,
+        coef: Matrix,
+        intercept: np.ndarray,
+        indexed: bool = True,
+        scratch: Scratch | None = None,
+    ) -> None:
         """Store coef_ and intercept_, read-only, and index them.
 
         Parameters
@@ -149,24 +165,24 @@ class BaseXCClassifier(
         elif indexed:
             self._model()
 
-    def _prepare_index(self):
+    def _prepare_index(self) -> None:
         # An edit in place of the weights would leave the index stale: let it fail instead.
         for array in arrays_of(self.coef_, self.intercept_):
             array.flags.writeable = False
         self._index_cache = IndexCache()
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
         return {name: value for name, value in state.items() if name not in self._made_anew}
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if "coef_" in vars(self):
             self._prepare_index()
 
     # ------------------------------------------------------------------------- for save and load
 
-    def _state_to_save(self, encoder):
+    def _state_to_save(self, encoder: Encoder) -> dict[str, Any]:
         state = super()._state_to_save(encoder)
         if self._scores_of().kept_as_lists:  # the index holds the intercepts as well
             del state["intercept_"]
@@ -179,11 +195,11 @@ class BaseXCClassifier(
             )
         return state
 
-    def _set_loaded_state(self, state, origin):
+    def _set_loaded_state(self, state: dict[str, Any], origin: Origin | None) -> None:
         self._take_loaded_weights(state, origin)
         super()._set_loaded_state(state, origin)
 
-    def _take_loaded_weights(self, state, origin):
+    def _take_loaded_weights(self, state: dict[str, Any], origin: Origin | None) -> None:
         """Take the weights of the state that is loaded; what else there is, stays in `state`.
 
         Parameters
@@ -214,16 +230,16 @@ class BaseXCClassifier(
         elif weights is not None or (mapped is None and "coef_" not in vars(self)):
             raise ValueError(f"it holds a {type(self).__name__} without weights")
 
-    def _check_loaded(self, mapped):
+    def _check_loaded(self, mapped: bool) -> None:
         super()._check_loaded(mapped)
         check_labels_and_counts(self, mapped)
 
-    def _check_late(self, name, value):
+    def _check_late(self, name: str, value: Any) -> None:
         super()._check_late(name, value)
         if name == "coef_":
             check_shape(vars(self), np.shape(value), self._scores_of().n_inputs())
 
-    def _check_state(self):
+    def _check_state(self) -> None:
         """Check, before training goes on, that attributes set by hand fit together, as in a
         file.
         """
@@ -232,10 +248,10 @@ class BaseXCClassifier(
 
     # ----------------------------------------------------------------------------- prediction
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return "_encoding" in vars(self)
 
-    def _scores_of(self, state=None):
+    def _scores_of(self, state: dict[str, Any] | None = None) -> LinearScores:
         """Return how scores come from rows, as `LinearScores` or in its place.
 
         Parameters
@@ -247,7 +263,7 @@ class BaseXCClassifier(
             return LinearScores(self.n_features_in_, self._encoding.kind == "binary")
         return LinearScores(state["n_features_in_"], state["_encoding"].kind == "binary")
 
-    def _model(self):
+    def _model(self) -> Any:
         """Return the object that scores rows: has ``topk``, ``scores`` and ``positives``."""
         scores, loaded = self._scores_of(), vars(self).get("_loaded")
         if loaded and "coef_" not in vars(self) and self.intercept_ is loaded.intercept:
@@ -260,21 +276,21 @@ class BaseXCClassifier(
         make = partial(scores.index, n_threads=self._threads())
         return self._index_cache.get(self.coef_, self.intercept_, make)
 
-    def _rows(self, X):
+    def _rows(self, X: MatrixLike) -> Rows:
         """Return the rows that :meth:`_model` scores."""
         rows = self._feature_rows(X)
         return self._scores_of().inputs(rows, self._threads())
 
-    def _feature_rows(self, X):
+    def _feature_rows(self, X: MatrixLike) -> Rows:
         """Return the rows that the user gave."""
         check_is_fitted(self)
         X = in_checked_csr(X, "X")
         return as_rows(normalise(validate_data(self, X, accept_sparse="csr", reset=False)))
 
-    def _threads(self):
+    def _threads(self) -> int:
         return effective_threads(self.n_jobs)
 
-    def decision_function(self, X):
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Return scores of all classes.
 
         Parameters
@@ -298,7 +314,7 @@ class BaseXCClassifier(
         scores = now._model().scores(rows, now._threads())
         return scores.ravel() if now._encoding.kind == "binary" else scores
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> np.ndarray | Any:
         """Predict classes or labels.
 
         Parameters
@@ -339,7 +355,7 @@ class BaseXCClassifier(
         self._warn_if_nearly_empty(np.diff(pattern.indptr), "score above zero")
         return encoding.indicator(pattern)
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: MatrixLike, y: LabelsLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the share of samples whose class, or whole set of labels, is predicted.
 
         Parameters
@@ -359,7 +375,9 @@ class BaseXCClassifier(
 
     _topk = topk_of_scores
 
-    def _require_output(self, rows, dtype, method, n_columns=None):
+    def _require_output(
+        self, rows: Rows, dtype: DTypeLike, method: str, n_columns: int | None = None
+    ) -> None:
         shape = rows.shape[0], self._encoding.n_columns if n_columns is None else n_columns
         require_memory(
             shape[0] * shape[1] * np.dtype(dtype).itemsize,
@@ -369,7 +387,14 @@ class BaseXCClassifier(
 
     # ------------------------------------------------------------------------------- inspection
 
-    def explain(self, X, labels=None, k=5, *, feature_names=None):
+    def explain(
+        self,
+        X: MatrixLike,
+        labels: LabelsLike | None = None,
+        k: int | None = 5,
+        *,
+        feature_names: ArrayLike | None = None,
+    ) -> Explanations:
         """Return the features that contribute most to the scores of labels.
 
         The score of a label is its intercept and the sum of ``w_kj * x_j`` over the features of the
@@ -419,7 +444,7 @@ class BaseXCClassifier(
         return explain_rows(rows.matrix(), places, now.classes_, of_label, k, names)
 
     @property
-    def label_report_(self):
+    def label_report_(self) -> LabelReport:
         """Training samples, weights and held-out accuracy of every label, a LabelReport.
 
         Precision and recall are those on the rows that an estimator with ``early_stopping=True``

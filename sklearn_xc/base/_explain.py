@@ -1,17 +1,23 @@
 """Why a label got its score: the contributions of the features to one prediction."""
 
+from collections.abc import Callable
 from inspect import signature
 from numbers import Integral
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from ..utils._label_places import named_labels
+from ..utils._rows import Rows
+from ..utils._typing import LabelsLike, Matrix
 from ..utils._unwrap import find_inner, names_after
 from ._explanation import Explanation, Explanations
 
 
-def places_of_labels(labels, classes, n_rows):
+def places_of_labels(labels: LabelsLike, classes: np.ndarray, n_rows: int) -> list[list[int]]:
     """Return labels that a user wants explained, as places in `classes`: a list for each row."""
     starts, places = named_labels(labels, classes, n_rows)
     if starts is None:
@@ -19,7 +25,14 @@ def places_of_labels(labels, classes, n_rows):
     return [row.tolist() for row in np.split(places, starts[1:-1])]
 
 
-def explain_rows(X, places, classes, weights_of_label, k: int | None, names) -> Explanations:
+def explain_rows(
+    X: Matrix,
+    places: list[list[int]],
+    classes: np.ndarray,
+    weights_of_label: Callable[..., tuple[np.ndarray, float]],
+    k: int | None,
+    names: np.ndarray | None,
+) -> Explanations:
     """Explain scores by features: the result of `BaseXCClassifier.explain`.
 
     Parameters
@@ -32,19 +45,19 @@ def explain_rows(X, places, classes, weights_of_label, k: int | None, names) -> 
         ``(place, features, values)`` of a row to the weights at these features and the intercept.
     names : ndarray of str (n_features,), or None
     """
-    found = []
+    found: list[Explanation] = []
     for i, of_row in enumerate(places):
         features, values = _entries(X, i)
         parts = [(place, *weights_of_label(place, features, values)) for place in of_row]
-        of_row = [
+        explained = [
             _explanation(i, classes, place, features, values, weights, intercept, names, k)
             for place, weights, intercept in parts
         ]
-        found += sorted(of_row, key=lambda item: -item.score)
+        found += sorted(explained, key=lambda item: -item.score)
     return Explanations(found)
 
 
-def predicted_places(model, kind, rows, n_threads: int):
+def predicted_places(model: Any, kind: str, rows: Rows, n_threads: int) -> list[list[int]]:
     """Return the places in classes_ of the predicted labels of each row, or of the best label.
 
     Parameters
@@ -68,7 +81,13 @@ def predicted_places(model, kind, rows, n_threads: int):
     return [some.tolist() or one for some, one in zip(found, best, strict=True)]
 
 
-def check_options(k, names, n_names, argument="feature_names", what="features"):
+def check_options(
+    k: int | None,
+    names: ArrayLike | None,
+    n_names: int,
+    argument: str = "feature_names",
+    what: str = "features",
+) -> np.ndarray | None:
     """Refuse a bad number of parts to list, or bad names; the names as an array, or None."""
     if not (k is None or (isinstance(k, Integral) and not isinstance(k, bool) and k >= 1)):
         raise ValueError(f"k must be an integer of at least 1, or None for all {what}; got {k!r}")
@@ -83,7 +102,7 @@ def check_options(k, names, n_names, argument="feature_names", what="features"):
     return names
 
 
-def _entries(matrix, i):
+def _entries(matrix: Any, i: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the non-zero features of a row, ascending, and their values."""
     if sparse.issparse(matrix):
         part = slice(matrix.indptr[i], matrix.indptr[i + 1])
@@ -93,7 +112,17 @@ def _entries(matrix, i):
     return features, matrix[i, features]
 
 
-def _explanation(i, classes, place, features, values, weights, intercept, names, k):
+def _explanation(
+    i: int,
+    classes: np.ndarray,
+    place: int,
+    features: np.ndarray,
+    values: np.ndarray,
+    weights: np.ndarray,
+    intercept: float,
+    names: np.ndarray | None,
+    k: int | None,
+) -> Explanation:
     parts = weights.astype(np.float64) * values
     used = np.flatnonzero(parts)
     order = used[np.argsort(-np.abs(parts[used]), kind="stable")]
@@ -117,7 +146,7 @@ def _explanation(i, classes, place, features, values, weights, intercept, names,
     )
 
 
-def weights_at(coef, k: int, features):
+def weights_at(coef: Matrix, k: int, features: np.ndarray) -> np.ndarray:
     """Return weights of class k at some features.
 
     Parameters
@@ -147,7 +176,14 @@ def weights_at(coef, k: int, features):
     return weights
 
 
-def explain(estimator, X, labels=None, k=5, *, feature_names=None):
+def explain(
+    estimator: BaseEstimator,
+    X: Any,
+    labels: LabelsLike | None = None,
+    k: int | None = 5,
+    *,
+    feature_names: ArrayLike | None = None,
+) -> Explanations:
     """Return the features that contribute most to the scores of labels, also through pipelines.
 
     Looks for a linear estimator with the method ``explain`` where :func:`predict_topk` looks for
@@ -214,7 +250,9 @@ def explain(estimator, X, labels=None, k=5, *, feature_names=None):
     return linear.explain(rows, labels, k, feature_names=feature_names)
 
 
-def _labels_decided(predicted, linear, rows):
+def _labels_decided(
+    predicted: np.ndarray | sparse.csr_array, linear: BaseEstimator, rows: Any
+) -> LabelsLike:
     """Return labels of each row that a meta-estimator predicts; the best where it predicts none."""
     if getattr(predicted, "ndim", 1) == 1:
         return np.reshape(predicted, (-1, 1))

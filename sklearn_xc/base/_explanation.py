@@ -1,7 +1,8 @@
 """Explanations of scores: what they hold, how they print."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, overload
 
 import numpy as np
 
@@ -74,7 +75,7 @@ class Explanation:
     rest: float
     n_rest: int
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         names = [shortened(name, LONGEST_NAME) for name in self.feature_names]
         width = max([len(name) for name in names] + [len(INTERCEPT)])
         numbers = _aligned([*self.contributions, self.rest, self.intercept])
@@ -89,11 +90,11 @@ class Explanation:
         return "\n".join(lines)
 
     @property
-    def rest_label(self):
+    def rest_label(self) -> str:
         """The features that are not listed, as a text."""
         return f"({self.n_rest} more feature{'s' if self.n_rest > 1 else ''})"
 
-    def to_frame(self):
+    def to_frame(self) -> Any:
         """Return the parts of the score as a table.
 
         Returns
@@ -111,7 +112,7 @@ class Explanation:
         return Explanations([self]).to_frame()
 
 
-class Explanations(Sequence):
+class Explanations(Sequence[Explanation]):
     """A list of :class:`Explanation`, row by row, the labels of a row by falling score.
 
     Parameters
@@ -135,23 +136,28 @@ class Explanations(Sequence):
     (6, ['jam', 'tea'])
     """
 
-    def __init__(self, items):
+    def __init__(self, items: Iterable[Explanation]) -> None:
         self.items = tuple(items)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.items)
 
-    def __getitem__(self, place):
-        found = self.items[place]
-        return Explanations(found) if isinstance(place, slice) else found
+    @overload
+    def __getitem__(self, place: int) -> Explanation: ...
 
-    def __repr__(self):
+    @overload
+    def __getitem__(self, place: slice) -> "Explanations": ...
+
+    def __getitem__(self, place: int | slice) -> "Explanation | Explanations":
+        return Explanations(self.items[place]) if isinstance(place, slice) else self.items[place]
+
+    def __repr__(self) -> str:
         shown = [repr(item) for item in self.items[:MOST_SHOWN]]
         if len(self) > MOST_SHOWN:
             shown.append(f"... and {len(self) - MOST_SHOWN} more explanations")
         return "\n".join(shown) or "no explanations"
 
-    def of_row(self, row):
+    def of_row(self, row: int) -> "Explanations":
         """Return the explanations of one row.
 
         Parameters
@@ -166,7 +172,7 @@ class Explanations(Sequence):
         """
         return Explanations(item for item in self.items if item.row == row)
 
-    def to_frame(self):
+    def to_frame(self) -> Any:
         """Return the parts of all scores as one table.
 
         Returns
@@ -202,7 +208,7 @@ class Explanations(Sequence):
         return pandas.DataFrame(columns)
 
 
-def _aligned(numbers):
+def _aligned(numbers: Sequence[float]) -> list[str]:
     """Format numbers as texts of one length, with the sign."""
     largest = max(map(abs, numbers))
     form = "+.4f" if 1e-3 <= largest < 1e6 or largest == 0 else "+.3e"
@@ -211,7 +217,7 @@ def _aligned(numbers):
     return [text.rjust(width) for text in texts]
 
 
-def shortened(name, longest, ending="..."):
+def shortened(name: object, longest: int, ending: str = "...") -> str:
     """Return a name for people to read, cut in the middle to at most this many characters.
 
     Paths of categories begin alike, and tell each other apart by their ends.

@@ -1,16 +1,22 @@
 """What an estimator takes over of the labels that a fit has checked."""
 
+import numpy as np
+from scipy import sparse
+
 from ._label_counts import training_support
+from ._labels import LabelEncoding
 from ._nearly_empty import WarnsIfNearlyEmpty
 
 
 class TakesLabels(WarnsIfNearlyEmpty):
     """Mixin of the estimators that `validate_fit` gives their labels."""
 
-    def _set_encoding(self, encoding):
+    def _set_encoding(self, encoding: LabelEncoding) -> None:
         self._encoding, self.classes_ = encoding, encoding.classes_
 
-    def _set_labels(self, encoding, positives, sample_weight):
+    def _set_labels(
+        self, encoding: LabelEncoding, positives: sparse.csr_array, sample_weight: np.ndarray | None
+    ) -> None:
         """Take the labels of a fit in the place of those, and of the stream, before.
 
         Parameters

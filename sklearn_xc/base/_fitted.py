@@ -1,7 +1,11 @@
 """State of a fitted classifier that comes from a file or was set by hand: taken in, and checked."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 
 from ..persistence import SaveMixin
@@ -21,7 +25,7 @@ from ._labels import LabelEncoding
 from ._used_columns import check_columns
 
 
-def check_labels_and_counts(model, mapped):
+def check_labels_and_counts(model: BaseEstimator, mapped: bool) -> None:
     """Raise ValueError if labels and counts of a model do not fit together.
 
     Parameters
@@ -63,7 +67,7 @@ def check_labels_and_counts(model, mapped):
         beginning.check((), n_classes, model.n_features_in_)
 
 
-def check_shape(state, shape, n_inputs):
+def check_shape(state: Mapping[str, Any], shape: tuple[int, ...], n_inputs: int) -> None:
     """Refuse what is loaded if the weights are not those of the labels and features beside them."""
     encoding, classes, n_features = (state[n] for n in ("_encoding", "classes_", "n_features_in_"))
     if not isinstance(encoding, LabelEncoding) or not isinstance(classes, np.ndarray):
@@ -76,7 +80,7 @@ def check_shape(state, shape, n_inputs):
         raise ValueError("the names of the features are not as many as the features")
 
 
-def predicts_topk(estimator):
+def predicts_topk(estimator: object) -> bool:
     """Return whether a value that was loaded is an estimator of ours, or a Pipeline that ends in
     one.
     """

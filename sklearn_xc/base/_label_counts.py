@@ -1,11 +1,13 @@
 """Per-label counts of a fitted model: training samples, weights, accuracy on other rows."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from ..utils._optional_import import optional_import
+from ..utils._typing import Matrix
 from ._explanation import shortened
 
 MOST_SHOWN = 10  # labels in the text of a report
@@ -62,24 +64,24 @@ class LabelReport:
     n_hits: np.ndarray
 
     @property
-    def precision(self):
+    def precision(self) -> np.ndarray:
         """Share of the label's predictions that were true."""
         return _share(self.n_hits, self.n_predicted)
 
     @property
-    def recall(self):
+    def recall(self) -> np.ndarray:
         """Share of the label's held-out rows for which it was predicted."""
         return _share(self.n_hits, self.n_true)
 
     @property
-    def f1(self):
+    def f1(self) -> np.ndarray:
         """Harmonic mean of precision and recall."""
         return _share(2 * self.n_hits, self.n_true + self.n_predicted)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.labels)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         shown = np.argsort(-self.support, kind="stable")[:MOST_SHOWN]
         names = [shortened(name, LONGEST_NAME) for name in self.labels[shown].tolist()]
         width = max(len(name) for name in [*names, "label"])
@@ -95,7 +97,7 @@ class LabelReport:
             lines.append(f"  ... and {len(self) - MOST_SHOWN} more")
         return "\n".join(lines)
 
-    def to_frame(self):
+    def to_frame(self) -> Any:
         """Return the report as a table.
 
         Returns
@@ -115,11 +117,13 @@ class LabelReport:
         return pandas.DataFrame(columns, index=pandas.Index(self.labels, name="label"))
 
 
-def _share(part, whole):
+def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
     return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
 
 
-def training_support(Y, sample_weight, n_classes):
+def training_support(
+    Y: sparse.csr_array, sample_weight: np.ndarray | None, n_classes: int
+) -> np.ndarray:
     """Return samples of each class in the pattern of `_labels.encode`, ndarray of int64
     (n_classes,).
     """
@@ -130,7 +134,12 @@ def training_support(Y, sample_weight, n_classes):
     return np.append(np.count_nonzero(counted) - positives, positives)  # two classes, one column
 
 
-def extended_support(support, Y, sample_weight, places):
+def extended_support(
+    support: np.ndarray | None,
+    Y: sparse.csr_array,
+    sample_weight: np.ndarray | None,
+    places: np.ndarray,
+) -> np.ndarray | None:
     """Return the samples of each class where labels join those of a fit; None where not known.
 
     Parameters
@@ -150,7 +159,7 @@ def extended_support(support, Y, sample_weight, places):
     return extended
 
 
-def weights_per_class(coef, n_classes):
+def weights_per_class(coef: Matrix, n_classes: int) -> np.ndarray:
     """Return non-zeros of the weights of each class, ndarray of int64 (n_classes,)."""
     if sparse.issparse(coef):
         coef = coef.tocsr()
@@ -164,7 +173,12 @@ def weights_per_class(coef, n_classes):
     return np.broadcast_to(counts, n_classes).astype(np.int64)
 
 
-def summed_support(classes, codes, sample_weight, before=None):
+def summed_support(
+    classes: np.ndarray,
+    codes: np.ndarray,
+    sample_weight: np.ndarray | None,
+    before: tuple[np.ndarray, np.ndarray | None] | None = None,
+) -> np.ndarray | None:
     """Return samples of each class, in these data and those before.
 
     Parameters
@@ -181,17 +195,19 @@ def summed_support(classes, codes, sample_weight, before=None):
     -------
     support : ndarray of int64 (n_classes,), or None where that before is not known
     """
-    if before is not None and before[1] is None:
-        return None
     counted = codes if sample_weight is None else codes[sample_weight > 0]
     support = np.bincount(counted, minlength=len(classes)).astype(np.int64)
-    if before is not None:
-        same = before[0] is classes
-        support[slice(None) if same else np.searchsorted(classes, before[0])] += before[1]
+    if before is None:
+        return support
+    earlier, earlier_support = before
+    if earlier_support is None:
+        return None
+    same = earlier is classes
+    support[slice(None) if same else np.searchsorted(classes, earlier)] += earlier_support
     return support
 
 
-def counts_of_codes(true, predicted, n_classes):
+def counts_of_codes(true: np.ndarray, predicted: np.ndarray, n_classes: int) -> np.ndarray:
     """Count n_true, n_predicted, n_hits of class numbers; -1 is padding.
 
     Returns
@@ -204,7 +220,12 @@ def counts_of_codes(true, predicted, n_classes):
     ).astype(np.int64)
 
 
-def report_of(classes, coef, support, held_out_counts=None):
+def report_of(
+    classes: np.ndarray,
+    coef: Matrix,
+    support: np.ndarray | None,
+    held_out_counts: np.ndarray | None = None,
+) -> LabelReport:
     """Return the report of an estimator with these weights.
 
     Parameters

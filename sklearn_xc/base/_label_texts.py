@@ -5,16 +5,19 @@ label. It is no sample: counts of labels, rules that read the labels, and rows t
 are of the samples alone.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from ..utils._csr import narrow_pointers
 from ..utils._given_labels import plain_labels
 from ..utils._matrix import as_rows, checked_csr, normalise
 from ..utils._rows import Rows
 from ..utils._stacked_rows import stacked
+from ..utils._typing import LabelsLike, Matrix, MatrixLike
 
 
 class Texts(NamedTuple):
@@ -39,11 +42,11 @@ class Texts(NamedTuple):
         """How many there are."""
         return len(self.labels)
 
-    def below(self, rows: Rows, empty=np.empty) -> Rows:
+    def below(self, rows: Rows, empty: Callable[..., np.ndarray] = np.empty) -> Rows:
         """Return the samples with the texts below them; as they are if there are no texts."""
-        return stacked(rows, self.rows, empty) if self.n else rows
+        return rows if self.rows is None or not self.n else stacked(rows, self.rows, empty)
 
-    def labels_below(self, Y, binary: bool = False):
+    def labels_below(self, Y: Matrix, binary: bool = False) -> Matrix:
         """Return the labels of the samples and those of the texts.
 
         Parameters
@@ -67,7 +70,9 @@ class Texts(NamedTuple):
         )
         return sparse.csr_array(parts, shape=(Y.shape[0] + self.n, Y.shape[1]))
 
-    def weights_below(self, sample_weight, n_samples: int, factors=None):
+    def weights_below(
+        self, sample_weight: np.ndarray | None, n_samples: int, factors: np.ndarray | None = None
+    ) -> np.ndarray | None:
         """Return the weights of the samples and those of the texts.
 
         Parameters
@@ -94,7 +99,13 @@ class Texts(NamedTuple):
 NO_TEXTS = Texts()
 
 
-def texts_of(estimator, label_features, n_features: int, dense: bool, classes=None) -> Texts:
+def texts_of(
+    estimator: BaseEstimator,
+    label_features: MatrixLike | None,
+    n_features: int,
+    dense: bool,
+    classes: LabelsLike | None = None,
+) -> Texts:
     """Return the texts that a call of a classifier is given, whose classes are known already.
 
     Parameters
@@ -115,7 +126,13 @@ def texts_of(estimator, label_features, n_features: int, dense: bool, classes=No
     return _texts(estimator, rows, places[line_of])
 
 
-def texts_of_new(estimator, label_features, n_features: int, dense: bool, is_new) -> Texts:
+def texts_of_new(
+    estimator: BaseEstimator,
+    label_features: MatrixLike | None,
+    n_features: int,
+    dense: bool,
+    is_new: np.ndarray,
+) -> Texts:
     """Return the texts of labels that join a model, one row each, in the order of ``classes_``.
 
     Parameters
@@ -131,7 +148,7 @@ def texts_of_new(estimator, label_features, n_features: int, dense: bool, is_new
     return _texts(estimator, rows, new[line_of])
 
 
-def _texts(estimator, rows, labels):
+def _texts(estimator: BaseEstimator, rows: Rows, labels: np.ndarray) -> Texts:
     """Return those of the rows that are not zero, as texts of these labels."""
     there = np.flatnonzero(rows.squared_norms() > 0)
     weight = float(np.float32(estimator.label_feature_weight))
@@ -142,7 +159,9 @@ def _texts(estimator, rows, labels):
     return Texts(rows, labels[there].astype(np.int32), weight)
 
 
-def params_of_parts(estimator, label_features, classes) -> dict:
+def params_of_parts(
+    estimator: BaseEstimator, label_features: MatrixLike | None, classes: LabelsLike | None
+) -> dict[str, Any]:
     """Return what fits of some of the samples are given, so that all know the same labels."""
     if label_features is None and classes is None:
         return {}
@@ -152,7 +171,9 @@ def params_of_parts(estimator, label_features, classes) -> dict:
     return params
 
 
-def read_texts(label_features, n_features: int | None, dense: bool | None = None):
+def read_texts(
+    label_features: Any, n_features: int | None, dense: bool | None = None
+) -> tuple[Rows, np.ndarray, int]:
     """Return the texts of labels as rows, and the line of each in its matrix.
 
     Parameters
@@ -202,13 +223,13 @@ def read_texts(label_features, n_features: int | None, dense: bool | None = None
     return as_rows(normalise(joined)), np.tile(np.arange(n_lines), len(matrices)), n_lines
 
 
-def _stacked(matrices, dense):
+def _stacked(matrices: list[Matrix], dense: bool) -> Matrix:
     if dense:
         return np.concatenate([m.toarray() if sparse.issparse(m) else m for m in matrices])
     return sparse.vstack([sparse.csr_array(m) for m in matrices], format="csr")
 
 
-def _matrix(values, name):
+def _matrix(values: MatrixLike, name: str) -> Matrix:
     """Return one matrix of texts, float32, finite."""
     if not sparse.issparse(values):
         try:
@@ -231,7 +252,7 @@ def _matrix(values, name):
     return normalise(values, name)
 
 
-def require_lines(n_lines: int, n_labels: int, what: str):
+def require_lines(n_lines: int, n_labels: int, what: str) -> None:
     """Refuse texts that are not one line for each label."""
     if n_lines != n_labels:
         raise ValueError(
@@ -239,7 +260,7 @@ def require_lines(n_lines: int, n_labels: int, what: str):
         )
 
 
-def places_of_lines(n_lines: int, labels: np.ndarray, named) -> np.ndarray:
+def places_of_lines(n_lines: int, labels: np.ndarray, named: LabelsLike | None) -> np.ndarray:
     """Return which label each line of a matrix of texts is of.
 
     Parameters

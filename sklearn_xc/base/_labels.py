@@ -1,12 +1,15 @@
 """The classes or labels in y as columns of a sparse 0/1 pattern, and the way back."""
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn import get_config
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import DataConversionWarning
 
 from ..utils._csr import LARGEST_INDEX
@@ -19,6 +22,7 @@ from ..utils._given_labels import (
 )
 from ..utils._matrix import checked_csr, narrow_indices
 from ..utils._records import is_a, is_labels, is_one_of, record
+from ..utils._typing import LabelsLike, Matrix
 
 REFUSED, DROPPED, KEPT = "refused", "dropped", "kept"  # grades, see `encode`
 SMALLEST_GRADE = 1e-6  # so that float32 holds its inverse, also times other weights
@@ -29,7 +33,7 @@ LABEL_LISTS = (
 )
 
 
-def answer_container(given):
+def answer_container(given: type) -> type:
     """Return the class of sparse predictions: that of fit's y, or csr_array if scikit-learn is set
     to it.
 
@@ -70,22 +74,22 @@ class LabelEncoding:
     dtype: np.dtype
     container: type | None = None
 
-    def _check_record(self):
+    def _check_record(self) -> None:
         """Raise ValueError for what no call of `encode` makes (see `utils/_records.record`)."""
         least = {"binary": 2, "multiclass": 3, "multilabel": 1}[self.kind]
         if len(self.classes_) < least or (self.kind == "binary" and len(self.classes_) != 2):
             raise ValueError(f"{len(self.classes_)} classes of a {self.kind} problem")
 
     @property
-    def n_classes(self):
+    def n_classes(self) -> int:
         return len(self.classes_)
 
     @property
-    def n_columns(self):
+    def n_columns(self) -> int:
         """Columns of Y, hence rows of coef_: one for two classes."""
         return 1 if self.kind == "binary" else self.n_classes
 
-    def indicator(self, pattern):
+    def indicator(self, pattern: sparse.csr_array) -> np.ndarray | Any:
         """Return a CSR pattern of predicted labels in the container and dtype of fit's y.
 
         In a csr_array if scikit-learn is configured so.
@@ -95,7 +99,7 @@ class LabelEncoding:
         return pattern.astype(self.dtype).toarray()
 
 
-def check_labels(y, grades=REFUSED):
+def check_labels(y: Any, grades: str = REFUSED) -> None:
     """Raise for a raw y that scikit-learn's own validation would trip over, or misname.
 
     Parameters
@@ -121,7 +125,7 @@ def check_labels(y, grades=REFUSED):
     if len(getattr(y, "shape", ())) == 2 and y.shape[1] == 0:
         raise ValueError(f"y has no columns (shape {y.shape}): at least one class is required")
     if is_polars_frame(y):
-        if sum(map(_count_missing, y)):
+        if sum(_count_missing(column) for column in y):
             raise ValueError("Input y contains NaN: every sample needs a label")
         return
     if sparse.issparse(y):
@@ -138,7 +142,7 @@ def check_labels(y, grades=REFUSED):
         _check_items(y, grades)
 
 
-def _has_missing(y):
+def _has_missing(y: Any) -> bool:
     """Return whether a Series or an array of dates says that labels are missing."""
     if hasattr(y, "isna"):
         return bool(y.isna().any())
@@ -147,12 +151,12 @@ def _has_missing(y):
     return getattr(getattr(y, "dtype", None), "kind", None) in ("m", "M") and np.isnat(y).any()
 
 
-def _count_missing(y):
+def _count_missing(y: Any) -> int:
     """Return the labels that a column of polars or Arrow lacks."""
     return y.null_count() if callable(y.null_count) else y.null_count
 
 
-def is_indicator(y):
+def is_indicator(y: Any) -> bool:
     """Return whether a raw y that has passed :func:`check_labels` holds labels, not one class a
     sample.
     """
@@ -163,7 +167,7 @@ def is_indicator(y):
     return isinstance(y, (list, tuple)) and len(y) > 0 and isinstance(y[0], NESTED)
 
 
-def _check_items(y, grades):
+def _check_items(y: Sequence | np.ndarray, grades: str) -> None:
     """Refuse missing labels and lists of labels in a list or an object array."""
     if any(map(is_missing, y)):
         raise ValueError("Input y contains NaN or None: every sample needs a label")
@@ -182,7 +186,7 @@ def _check_items(y, grades):
         raise ValueError(LABEL_LISTS)
 
 
-def _check_texts(y):
+def _check_texts(y: Sequence | np.ndarray) -> None:
     """Refuse texts that an array of texts would cut: two labels would be one."""
     if isinstance(y, (list, tuple)):
         cut = next((text for text in y if isinstance(text, str) and text.endswith("\0")), None)
@@ -193,14 +197,14 @@ def _check_texts(y):
             )
 
 
-def _is_entry(value, grades):
+def _is_entry(value: Any, grades: str) -> bool:
     """Return whether a value can stand in an indicator."""
     if not isinstance(value, (Real, np.bool_)):
         return False
-    return value in (0, 1) if grades == REFUSED else 0 <= value <= 1
+    return value in (0, 1) if grades == REFUSED else bool(0 <= value <= 1)
 
 
-def labels_to_score(model, y):
+def labels_to_score(model: BaseEstimator, y: LabelsLike) -> Matrix:
     """Return true labels as `score` of scikit-learn takes them: columns by their names, no
     grades.
     """
@@ -210,14 +214,16 @@ def labels_to_score(model, y):
     return without_grades(y) if getattr(model, "graded", False) else y
 
 
-def codes_of(Y):
+def codes_of(Y: sparse.csr_array) -> np.ndarray:
     """Return the class number of each sample from the pattern of `_labels.encode`."""
     if Y.shape[1] == 1:
         return np.diff(Y.indptr).astype(np.int32)
     return Y.indices.astype(np.int32)
 
 
-def encode(y, names=None, grades=REFUSED):
+def encode(
+    y: Matrix, names: np.ndarray | None = None, grades: str = REFUSED
+) -> tuple[LabelEncoding, sparse.csr_array]:
     """Encode a validated y.
 
     Parameters
@@ -273,7 +279,7 @@ def encode(y, names=None, grades=REFUSED):
     return encode_indicator(y, names, grades)
 
 
-def _encode_classes(y):
+def _encode_classes(y: np.ndarray) -> tuple[LabelEncoding, sparse.csr_array]:
     if y.dtype.kind == "f" and (y != np.trunc(y)).any():
         example = y[y != np.trunc(y)][0]
         raise ValueError(
@@ -292,7 +298,7 @@ def _encode_classes(y):
     return LabelEncoding(kind, classes, y.dtype), encode_codes(codes, len(classes))
 
 
-def encode_codes(codes, n_classes):
+def encode_codes(codes: np.ndarray, n_classes: int) -> sparse.csr_array:
     """Return numbers of classes, one a sample, as the pattern that :func:`encode` returns."""
     if n_classes > 2:
         return _pattern(codes, np.arange(len(codes) + 1), n_classes)
@@ -300,11 +306,11 @@ def encode_codes(codes, n_classes):
     return _pattern(np.zeros(indptr[-1], dtype=np.int32), indptr, 1)
 
 
-def _unique(y):
+def _unique(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.unique(y, return_inverse=True)
 
 
-def _unique_objects(y):
+def _unique_objects(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Find distinct objects; hashing a million strings is much faster than sorting them."""
     labels = y.tolist()
     ordered = sorted(set(labels))
@@ -313,7 +319,9 @@ def _unique_objects(y):
     return np.fromiter(ordered, dtype=y.dtype, count=len(ordered)), codes
 
 
-def encode_indicator(y, names, grades=REFUSED):
+def encode_indicator(
+    y: Matrix, names: np.ndarray | None, grades: str = REFUSED
+) -> tuple[LabelEncoding, sparse.csr_array]:
     """Encode an indicator of any width, as :func:`encode` does."""
     n_samples, n_classes = y.shape
     if n_classes > LARGEST_INDEX:
@@ -343,7 +351,7 @@ def encode_indicator(y, names, grades=REFUSED):
     return LabelEncoding("multilabel", labels, dtype, container), Y
 
 
-def told_from_numbers(names):
+def told_from_numbers(names: np.ndarray) -> np.ndarray:
     """Return names of columns that cannot be taken for the numbers of columns.
 
     Whole numbers are objects, unless they are those of the columns: metrics then ask for
@@ -354,7 +362,7 @@ def told_from_numbers(names):
     return names
 
 
-def _require_entries(values, shape, grades):
+def _require_entries(values: np.ndarray, shape: tuple[int, ...], grades: str) -> None:
     if values.dtype.kind not in "biufO":
         wrong = values.flat[:1]
     elif grades == REFUSED:
@@ -379,7 +387,7 @@ def _require_entries(values, shape, grades):
     )
 
 
-def _sparse_pattern(csr):
+def _sparse_pattern(csr: sparse.csr_array) -> sparse.csr_array:
     """Return the non-zero places of a CSR, sorted and each once."""
     data, indices, indptr = csr.data, csr.indices, csr.indptr
     if not data.all():
@@ -394,14 +402,14 @@ def _sparse_pattern(csr):
     return Y
 
 
-def without_grades(y):
+def without_grades(y: LabelsLike) -> Matrix:
     """Return the pattern of a raw indicator, csr_array of uint8; 1-D y as it is."""
     check_labels(y, DROPPED)
     y = y if sparse.issparse(y) else np.asarray(plain_labels(y))
     return encode_indicator(y, None, DROPPED)[1] if y.ndim == 2 else y
 
 
-def pattern_of(Y):
+def pattern_of(Y: sparse.csr_array) -> sparse.csr_array:
     """Return the positives in what :func:`encode` returns, without their grades."""
     if Y.dtype == np.uint8:
         return Y
@@ -409,12 +417,12 @@ def pattern_of(Y):
     return sparse.csr_array(parts, shape=Y.shape)
 
 
-def _pattern(indices, indptr, n_columns):
+def _pattern(indices: np.ndarray, indptr: np.ndarray, n_columns: int) -> sparse.csr_array:
     parts = np.ones(len(indices), dtype=np.uint8), indices, np.asarray(indptr)
     return narrow_indices(sparse.csr_array(parts, shape=(len(indptr) - 1, n_columns)))
 
 
-def refuse_indicator(estimator, y):
+def refuse_indicator(estimator: BaseEstimator, y: Matrix) -> None:
     """Raise for a validated y of several labels a sample.
 
     Parameters

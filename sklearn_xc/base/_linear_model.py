@@ -1,5 +1,7 @@
 """Linear weights as prediction follows them: their index, kept or read from a file."""
 
+from collections.abc import Callable
+from typing import Any
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -8,6 +10,8 @@ from scipy import sparse
 from ..topk._inverted_index import InvertedIndex
 from ..utils._locks import ForkSafeLock
 from ..utils._matrix import checked_csr
+from ..utils._rows import Rows
+from ..utils._typing import Matrix
 from ._explain import weights_at
 
 
@@ -26,26 +30,33 @@ class LinearScores:
     # Whether coef_ and intercept_ are kept as the inverted lists that prediction follows.
     kept_as_lists = True
 
-    def __init__(self, n_features, binary):
+    def __init__(self, n_features: int, binary: bool) -> None:
         self.n_features, self.binary = n_features, binary
 
-    def n_inputs(self):
+    def n_inputs(self) -> int:
         """Return columns of coef_."""
         return self.n_features
 
-    def inputs(self, rows, n_threads):
+    def inputs(self, rows: Rows, n_threads: int) -> Rows:
         """Return rows that weights are multiplied with, in place of some `Rows`; `Rows` as well."""
         return rows
 
-    def index(self, coef, intercept, n_threads=1):
+    def index(self, coef: Matrix, intercept: np.ndarray, n_threads: int = 1) -> Any:
         """Return the object that scores inputs: has ``topk``, ``scores`` and ``positives``."""
         return InvertedIndex(coef, intercept, n_threads=n_threads)
 
-    def weights_at(self, coef, row, features):
+    def weights_at(self, coef: Matrix, row: int, features: np.ndarray) -> np.ndarray:
         """Return weights of some features, ascending, in a row of coef; ndarray of float32."""
         return weights_at(coef, row, features)
 
-    def weights_of_label(self, coef, intercept, place, features, values):
+    def weights_of_label(
+        self,
+        coef: Matrix,
+        intercept: np.ndarray,
+        place: int,
+        features: np.ndarray,
+        values: np.ndarray,
+    ) -> tuple[np.ndarray, float]:
         """Return terms of the score of the label at a place of ``classes_``.
 
         Parameters
@@ -78,12 +89,17 @@ class IndexCache:
     place and may still edit are indexed afresh at every call.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._lock = ForkSafeLock()
         self._arrays = ()
         self._index = None
 
-    def get(self, coef, intercept, make=InvertedIndex):
+    def get(
+        self,
+        coef: Matrix,
+        intercept: np.ndarray,
+        make: Callable[[Matrix, np.ndarray], Any] = InvertedIndex,
+    ) -> Any:
         """Return the index of these weights."""
         arrays = arrays_of(coef, intercept)
         with self._lock.held:
@@ -95,7 +111,7 @@ class IndexCache:
                 self._arrays, self._index = arrays, index
             return self._index
 
-    def put(self, coef, intercept, index):
+    def put(self, coef: Matrix, intercept: np.ndarray, index: Any) -> None:
         """Take an index that there is already, of arrays that cannot be written to."""
         with self._lock.held:
             self._arrays, self._index = arrays_of(coef, intercept), index
@@ -106,13 +122,13 @@ class IndexCache:
 _TRUSTED = WeakValueDictionary()
 
 
-def trust(coef):
+def trust(coef: Matrix) -> None:
     """Remember the very arrays of sparse weights, which were made or checked here."""
     if sparse.issparse(coef):
         _TRUSTED.update({id(array): array for array in _parts_of(coef)})
 
 
-def checked_weights(coef):
+def checked_weights(coef: Matrix) -> Matrix:
     """Return ``coef_`` as CSR or ndarray, its structure checked if a user put it in place.
 
     Each array is trusted for being the one that was trusted before; that it cannot be written to,
@@ -130,17 +146,17 @@ def checked_weights(coef):
     return checked
 
 
-def arrays_of(coef, intercept):
+def arrays_of(coef: Matrix, intercept: np.ndarray) -> tuple[np.ndarray, ...]:
     """Return the arrays that weights and intercepts lie in."""
     parts = _parts_of(coef) if sparse.issparse(coef) else (coef,)
     return *parts, intercept
 
 
-def _parts_of(coef):
+def _parts_of(coef: sparse.csr_array) -> tuple[np.ndarray, ...]:
     if coef.format not in ("csr", "csc"):
         return (coef,)
     return coef.data, coef.indices, coef.indptr
 
 
-def _same(some, others):
+def _same(some: tuple[np.ndarray, ...], others: tuple[np.ndarray, ...]) -> bool:
     return len(some) == len(others) and all(a is b for a, b in zip(some, others, strict=True))

@@ -1,16 +1,21 @@
 """One class a sample: `partial_fit`, labels of its calls, samples kept from training."""
 
+from typing import Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from ..training._class_weight import times_class_weight
-from ..training._waiting import beginning_of, ended_beginning, with_beginning
+from ..training._waiting import Waiting, beginning_of, ended_beginning, with_beginning
 from ..utils._given_labels import given_classes, plain_labels
 from ..utils._matrix import as_rows, in_checked_csr, normalise
+from ..utils._typing import LabelsLike, Matrix, MatrixLike
 from ..utils._validation import check_sample_weight
 from ._label_counts import summed_support
-from ._label_texts import texts_of
+from ._label_texts import Texts, texts_of
 from ._labels import LabelEncoding, check_labels, refuse_indicator
 from ._linear_model import arrays_of
 from ._new_classes import merge_labels
@@ -36,7 +41,14 @@ class TrainsInParts:
     _waiting = None  # samples on which no lasting step was taken: a `Waiting`
     _beginning = None  # the first samples of all, as long as there are few of them
 
-    def partial_fit(self, X, y, classes=None, sample_weight=None, label_features=None):
+    def partial_fit(
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        classes: LabelsLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        label_features: MatrixLike | None = None,
+    ) -> Self:
         """Go on training with one pass over more samples, whose classes may be new.
 
         A label that no call before has named becomes a class: ``classes_`` stays sorted, and the
@@ -95,7 +107,14 @@ class TrainsInParts:
             self._beginning = beginning_of(self._tables, known, first)
         return self
 
-    def _validate_part(self, X, y, classes, sample_weight, label_features=None):
+    def _validate_part(
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        classes: LabelsLike | None,
+        sample_weight: ArrayLike | None,
+        label_features: MatrixLike | None = None,
+    ) -> tuple[Matrix, np.ndarray, np.ndarray | None]:
         """Check parameters and data of a `partial_fit` with one class a sample.
 
         Sets classes_ and what scikit-learn records of X at the first call, takes in new classes
@@ -122,23 +141,24 @@ class TrainsInParts:
                 raise ValueError(f"classes must name at least two classes, got {named!r}")
             self._require_size(len(named), n_columns)
             self._set_classes(named)
+        weight = None
         if sample_weight is not None:
-            sample_weight = check_sample_weight(sample_weight, X.shape[0], self._range_of_weights)
+            weight = check_sample_weight(sample_weight, X.shape[0], self._range_of_weights)
         self._grow(y, None if first else classes, may_add=not first and classes is None)
         self._require_size(len(self.classes_), n_columns)
         codes = known_codes(y, self.classes_)
-        self._set_support(summed_support(self.classes_, codes, sample_weight, before))
+        self._set_support(summed_support(self.classes_, codes, weight, before))
         if getattr(self, "_weighs_samples_by_class", False):
-            sample_weight = times_class_weight(self, codes, sample_weight, part=True)
+            weight = times_class_weight(self, codes, weight, part=True)
         X = normalise(X)
         texts = texts_of(self, label_features, X.shape[1], not sparse.issparse(X), classes)
-        return with_texts(self, X, codes, sample_weight, texts)
+        return with_texts(self, X, codes, weight, texts)
 
-    def _set_classes(self, classes):
+    def _set_classes(self, classes: np.ndarray) -> None:
         kind = "binary" if len(classes) == 2 else "multiclass"
         self._set_encoding(LabelEncoding(kind, classes, classes.dtype))
 
-    def _grow(self, y, classes, may_add):
+    def _grow(self, y: np.ndarray, classes: LabelsLike | None, may_add: bool) -> None:
         """Take in the new classes of `classes` and, where it may add some, of y."""
         grown, places = self.classes_, np.arange(len(self.classes_))
         if classes is not None:
@@ -162,11 +182,11 @@ class TrainsInParts:
             if self._beginning is not None:
                 self._beginning = self._beginning.placed(places, self._tables())
 
-    def _tables(self):
+    def _tables(self) -> tuple[np.ndarray, ...]:
         """Return what a step changes: by default the arrays of the weights."""
         return arrays_of(self.coef_, self.intercept_)
 
-    def _take_back(self):
+    def _take_back(self) -> Waiting | None:
         """Undo the step on samples that wait; return them, or None without any."""
         waiting, tables = self._waiting, None if self._waiting is None else self._tables()
         if waiting is not None and not waiting.is_of(tables):
@@ -178,12 +198,18 @@ class TrainsInParts:
         return waiting
 
 
-def labels_of(codes):
+def labels_of(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return one class a sample as `Waiting` has labels."""
     return np.arange(len(codes) + 1, dtype=np.int64), codes, np.empty(0, dtype=np.float32)
 
 
-def with_texts(estimator, X, labels, sample_weight, texts):
+def with_texts(
+    estimator: BaseEstimator,
+    X: Matrix,
+    labels: Matrix,
+    sample_weight: np.ndarray | None,
+    texts: Texts,
+) -> tuple[Matrix, Matrix, np.ndarray | None]:
     """Return the samples of a part with the texts of labels below them.
 
     Parameters
@@ -206,14 +232,20 @@ def with_texts(estimator, X, labels, sample_weight, texts):
     return texts.below(as_rows(X)).matrix(), texts.labels_below(labels), sample_weight
 
 
-def known_codes(y, classes):
+def known_codes(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Return the place of each label in sorted `classes`, -1 where it is not there."""
     y = y.ravel()
     places = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
     return np.where(classes[places] == y, places, -1).astype(np.int32)
 
 
-def held_out_samples(codes, fraction, rng, sample_weight=None, n_texts=0):
+def held_out_samples(
+    codes: np.ndarray,
+    fraction: float,
+    rng: np.random.RandomState,
+    sample_weight: np.ndarray | None = None,
+    n_texts: int = 0,
+) -> np.ndarray:
     """Return samples kept from training, at random; a class keeps at least one of its samples.
 
     Parameters

@@ -6,11 +6,12 @@ from sklearn.utils.validation import column_or_1d
 
 from ..utils._given_labels import is_missing, plain_labels
 from ..utils._label_places import check_names
+from ..utils._typing import LabelsLike, Matrix
 from ._labels import KEPT, LabelEncoding, encode_codes
 from ._new_classes import merge_labels
 
 
-def read_classes(classes) -> np.ndarray:
+def read_classes(classes: LabelsLike) -> np.ndarray:
     """Return classes as a user lists them: a vector, each once, two at least."""
     if isinstance(classes, (set, frozenset)):
         raise ValueError("classes is a set, which has no order: give a list")
@@ -36,7 +37,9 @@ def encoding_of(classes: np.ndarray) -> LabelEncoding:
     return LabelEncoding("binary" if len(classes) == 2 else "multiclass", classes, classes.dtype)
 
 
-def encode_among(y, classes, label_names, grades):
+def encode_among(
+    y: Matrix, classes: LabelsLike, label_names: LabelsLike | None, grades: str
+) -> tuple[LabelEncoding, sparse.csr_array]:
     """Encode a validated y of one class a row among the classes that the user names.
 
     Parameters

@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+from scipy import sparse
 
 FEWEST_ROWS = 100  # of fewer nothing can be said
 MOST_WITH_LABELS = 0.1  # of the rows of a prediction
@@ -12,7 +13,9 @@ FALLEN_TO = 1 / 3  # of the share of rows that had labels in training
 class WarnsIfNearlyEmpty:
     """Mixin of a warning, once for each fit, of predictions that leave nearly all rows empty."""
 
-    def _count_rows_with_labels(self, Y, sample_weight):
+    def _count_rows_with_labels(
+        self, Y: sparse.csr_array, sample_weight: np.ndarray | None
+    ) -> None:
         """Keep the share of the training rows that have labels, and forget an earlier warning.
 
         Parameters
@@ -26,7 +29,7 @@ class WarnsIfNearlyEmpty:
         self._share_with_labels = float(has_labels.mean()) if has_labels.size else 0.0
         vars(self).pop("_warned_of_empty", None)
 
-    def _warn_if_nearly_empty(self, n_labels, limit):
+    def _warn_if_nearly_empty(self, n_labels: np.ndarray, limit: str) -> None:
         """Warn where nine rows in ten get no label but training rows had some.
 
         Called by ``predict`` itself: the warning points to the line that calls it.

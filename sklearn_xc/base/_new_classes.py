@@ -3,6 +3,7 @@
 from numbers import Real
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from ..utils._given_labels import wastes
@@ -10,7 +11,7 @@ from ..utils._given_labels import wastes
 NAMES = {"b": "booleans", "i": "numbers", "u": "numbers", "f": "numbers", "U": "strings"}
 
 
-def merge_labels(known, labels):
+def merge_labels(known: np.ndarray, labels: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Return the sorted union of a model's classes and other labels, wide enough for both.
 
     Parameters
@@ -58,7 +59,7 @@ def merge_labels(known, labels):
     return merged, np.searchsorted(merged, known)
 
 
-def _are_known(known, labels):
+def _are_known(known: np.ndarray, labels: np.ndarray) -> bool:
     """Return whether all labels are classes, where that is found without a copy of the classes."""
     texts = known.dtype.kind == labels.dtype.kind == "U"
     fits = labels.dtype.itemsize <= known.dtype.itemsize if texts else known.dtype == labels.dtype
@@ -68,7 +69,7 @@ def _are_known(known, labels):
     return bool((known[places] == labels).all())
 
 
-def _as_kind_of(known, labels):
+def _as_kind_of(known: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Return the labels, of the same kind as the classes; refuses other kinds."""
     if labels.dtype.kind == "b" and known.dtype.kind in "iuf":
         labels = labels.astype(known.dtype)
@@ -90,7 +91,7 @@ def _as_kind_of(known, labels):
     return labels
 
 
-def _kind(labels):
+def _kind(labels: np.ndarray) -> str:
     """Return the kind of these labels in an error message."""
     if labels.dtype.kind != "O":
         return NAMES.get(labels.dtype.kind, f"{labels.dtype} values")
@@ -102,7 +103,7 @@ def _kind(labels):
     return "objects of " + ", ".join(sorted(t.__name__ for t in types))
 
 
-def _union_of_objects(known, labels):
+def _union_of_objects(known: np.ndarray, labels: np.ndarray) -> np.ndarray:
     try:
         ordered = sorted({*known.tolist(), *labels.tolist()})
     except TypeError as error:
@@ -113,7 +114,7 @@ def _union_of_objects(known, labels):
     return np.array(ordered, dtype=object if known.dtype.kind == "O" or is_wide else None)
 
 
-def _would_waste(known, labels):
+def _would_waste(known: np.ndarray, labels: np.ndarray) -> bool:
     """Return whether new texts would make all known ones as wide as the longest."""
     if known.dtype.kind != "U" or labels.dtype.kind != "U":
         return False
@@ -121,7 +122,7 @@ def _would_waste(known, labels):
     return wastes(max(known.itemsize, labels.itemsize) // 4, total, len(known) + len(labels))
 
 
-def append_names(known, names):
+def append_names(known: np.ndarray, names: np.ndarray) -> np.ndarray:
     """Return the column names behind others, in one array that cuts none of them short."""
     if known.dtype.kind == names.dtype.kind:
         return np.concatenate([known, names])
@@ -130,7 +131,7 @@ def append_names(known, names):
     return joined
 
 
-def rows_in_places(rows, places, n_rows: int):
+def rows_in_places(rows: sparse.csr_array, places: np.ndarray, n_rows: int) -> sparse.csr_array:
     """Return a sparse matrix with its rows in other places, empty rows in between.
 
     Parameters

@@ -1,11 +1,18 @@
 """`predict_topk` of all classifiers: which labels, how many, with which scores."""
 
+from typing import Any, Literal, overload
+
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..topk._inverted_index import topk_matrix
-from ..topk._restriction import read_restriction
+from ..topk._restriction import Restriction, read_restriction
 from ..utils._matrix import n_rows
+from ..utils._rows import Rows
+from ..utils._typing import LabelsLike, MatrixLike
 from ..utils._validation import check_k
 from ._linear_model import checked_weights
 from ._validation import as_it_is
@@ -19,21 +26,48 @@ class PredictsTopK:
     probabilities; -1 stands where a row may have fewer than k.
     """
 
-    def _rows(self, X):
+    def _rows(self, X: MatrixLike) -> Any:
         """Return X as the hooks take it, by default as it is."""
         return X
 
+    # For checkers of types: `labels, scores = ...` is right unless `sparse_output` is set.
+    @overload
     def predict_topk(
         self,
-        X,
-        k=None,
-        scores="decision",
-        sparse_output=False,
+        X: MatrixLike,
+        k: int | None = ...,
+        scores: str = ...,
+        sparse_output: Literal[False] = ...,
         *,
-        labels=None,
-        exclude=None,
-        label_weight=None,
-    ):
+        labels: LabelsLike | None = ...,
+        exclude: LabelsLike | None = ...,
+        label_weight: ArrayLike | dict | None = ...,
+    ) -> tuple[np.ndarray, np.ndarray]: ...
+
+    @overload
+    def predict_topk(
+        self,
+        X: MatrixLike,
+        k: int | None = ...,
+        scores: str = ...,
+        sparse_output: bool = ...,
+        *,
+        labels: LabelsLike | None = ...,
+        exclude: LabelsLike | None = ...,
+        label_weight: ArrayLike | dict | None = ...,
+    ) -> sparse.csr_array | Any: ...
+
+    def predict_topk(
+        self,
+        X: MatrixLike,
+        k: int | None = None,
+        scores: str = "decision",
+        sparse_output: bool = False,
+        *,
+        labels: LabelsLike | None = None,
+        exclude: LabelsLike | None = None,
+        label_weight: ArrayLike | dict | None = None,
+    ) -> tuple[np.ndarray, np.ndarray] | sparse.csr_array:
         """Return the k best classes of each sample, best first; never builds all scores.
 
         Parameters
@@ -93,7 +127,9 @@ class PredictsTopK:
         return now.classes_[best], values
 
 
-def check_kind_of_scores(model, scores: str, label_weight) -> None:
+def check_kind_of_scores(
+    model: BaseEstimator, scores: str, label_weight: ArrayLike | dict | None
+) -> None:
     """Raise ValueError for a `scores` that is not one of the two, or that a model has not."""
     if scores not in ("decision", "proba"):
         raise ValueError(f"scores must be 'decision' or 'proba', got {scores!r}")
@@ -111,7 +147,9 @@ def check_kind_of_scores(model, scores: str, label_weight) -> None:
         raise ValueError(f"scores='proba': {reason}") from error
 
 
-def topk_of_scores(model, rows, k: int, only=None):
+def topk_of_scores(
+    model: BaseEstimator, rows: Rows, k: int, only: Restriction | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Find the numbers and scores of the k best classes of each row.
 
     Parameters

@@ -1,12 +1,17 @@
 """Answers for single rows: what does not depend on the row is done once."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..topk._restriction import Restriction, checked_weight
 from ..utils._label_places import named_labels
 from ..utils._matrix import as_rows, checked_csr, normalise
+from ..utils._typing import LabelsLike, Matrix, MatrixLike
 from ..utils._validation import check_k
 from ._linear_model import checked_weights
 from ._predict_topk import check_kind_of_scores
@@ -17,8 +22,14 @@ class AnswersSingleRows:
     """Mixin of `topk_predictor`, for classifiers whose scores come from an index."""
 
     def topk_predictor(
-        self, k=None, scores="decision", *, labels=None, exclude=None, label_weight=None
-    ):
+        self,
+        k: int | None = None,
+        scores: str = "decision",
+        *,
+        labels: LabelsLike | None = None,
+        exclude: LabelsLike | None = None,
+        label_weight: ArrayLike | dict | None = None,
+    ) -> "TopkPredictor":
         """Return an object that answers for single rows in less time than :meth:`predict_topk`.
 
         Checks of the estimator, the weights of some labels only, and changed intercepts are made
@@ -71,7 +82,15 @@ class TopkPredictor:
     scores : {"decision", "proba"}
     """
 
-    def __init__(self, model, k, scores, labels, exclude, label_weight):
+    def __init__(
+        self,
+        model: BaseEstimator,
+        k: int | None,
+        scores: str,
+        labels: LabelsLike | None,
+        exclude: LabelsLike | None,
+        label_weight: ArrayLike | dict | None,
+    ) -> None:
         check_kind_of_scores(model, scores, label_weight)
         n_classes = len(model.classes_)
         kept = np.ones(n_classes, dtype=bool)
@@ -85,7 +104,7 @@ class TopkPredictor:
         self.k = check_k(k, int(kept.sum()))
         self.classes_, self.scores = model.classes_, scores
         self._n_features = model.n_features_in_
-        self._names = getattr(model, "feature_names_in_", None)
+        self._names: Any = getattr(model, "feature_names_in_", None)
         self._inputs, self._name = model._scores_of(), type(model).__name__
         self._model = self._kept = None
         if scores == "proba":
@@ -105,13 +124,13 @@ class TopkPredictor:
             index = index.shifted(np.where(kept, 0, -np.inf).astype(np.float32))
         self._index = index
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (
             f"TopkPredictor({self._name}, k={self.k}, scores={self.scores!r}, "
             f"{len(self.classes_)} classes)"
         )
 
-    def __call__(self, X):
+    def __call__(self, X: MatrixLike) -> tuple[np.ndarray, np.ndarray]:
         """Find the k best classes of each row, and their scores.
 
         Parameters
@@ -141,13 +160,9 @@ class TopkPredictor:
             best, scores = self._index.topk(rows, self.k, 1)
         return self.classes_[best], scores
 
-    def _checked(self, X):
-        columns = None if self._names is None else getattr(X, "columns", None)
-        if columns is not None and not np.array_equal(np.asarray(columns), self._names):
-            raise ValueError(
-                "The feature names should match those that were passed during fit, and in the "
-                f"same order: {list(self._names[:5])}, got {list(columns[:5])}"
-            )
+    def _checked(self, X: MatrixLike) -> Matrix:
+        if self._names is not None and getattr(X, "columns", None) is not None:
+            self._require_names(np.asarray(X.columns))
         X = checked_csr(X, "X") if sparse.issparse(X) else np.asarray(X)
         if X.ndim != 2 or X.shape[1] != self._n_features:
             raise ValueError(
@@ -160,8 +175,16 @@ class TopkPredictor:
             raise ValueError("Input X contains NaN or infinity")
         return X
 
+    def _require_names(self, names: np.ndarray) -> None:
+        """Raise ValueError unless the columns of a data frame are those of fit, in their order."""
+        if not np.array_equal(names, self._names):
+            raise ValueError(
+                "The feature names should match those that were passed during fit, and in the "
+                f"same order: {list(self._names[:5])}, got {list(names[:5])}"
+            )
 
-def _places(labels, classes, name):
+
+def _places(labels: LabelsLike, classes: np.ndarray, name: str) -> np.ndarray:
     """Return labels for all rows, as places."""
     missing = "left out" if name == "exclude" else "refused"
     named = None if sparse.issparse(labels) else named_labels(labels, classes, 0, name, missing)
@@ -172,7 +195,7 @@ def _places(labels, classes, name):
     return named.places
 
 
-def _on_one_thread(model):
+def _on_one_thread(model: BaseEstimator) -> BaseEstimator:
     """Return a model that predicts on one thread, without what later changes of this one bring."""
     if "_origin" in vars(model):  # which nothing has changed since it was mapped
         return model

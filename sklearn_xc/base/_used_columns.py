@@ -1,12 +1,18 @@
 """The columns that a model keeps weights of, where few of very many have entries."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
+from ..persistence._decoder import Origin
 from ..topk._feature_major import feature_major
 from ..topk._inverted_index import InvertedIndex
 from ..utils._column_map import ColumnMap, used_columns
 from ..utils._matrix import narrow_indices
+from ..utils._typing import Matrix
 from ._linear_model import checked_weights
 
 
@@ -30,10 +36,12 @@ class KeepsUsedColumns:
         """Return whether weights of columns without entries are zero, and need not be kept."""
         return True
 
-    def _move_columns(self, before):
+    def _move_columns(self, before: np.ndarray) -> None:
         """Bring what is kept of the columns `before` beside the weights to those of now."""
 
-    def _keep_columns(self, features, n_columns: int, cold: bool, dense: bool):
+    def _keep_columns(
+        self, features: Callable[[], np.ndarray], n_columns: int, cold: bool, dense: bool
+    ) -> ColumnMap | None:
         """Keep columns, of which those with entries in the rows of a call are from now on.
 
         A cold start decides whether all are kept; where few are, that number grows.
@@ -64,7 +72,7 @@ class KeepsUsedColumns:
         self._column_map = ColumnMap(self._columns, n_columns) if few else None
         return self._column_map
 
-    def _columns_by_hand(self):
+    def _columns_by_hand(self) -> np.ndarray:
         """Return columns in which `coef_`, if it was put in its place, has weights."""
         if self._is_of_columns():
             return self._columns[:0]
@@ -73,12 +81,15 @@ class KeepsUsedColumns:
 
     def _is_of_columns(self) -> bool:
         """Return whether `coef_` has the weights of all columns kept, and no others."""
-        coef, n = self.coef_, len(self._columns)
-        if not sparse.issparse(coef) or coef.format != "csr" or coef.nnz != coef.shape[0] * n:
+        coef, columns = self.coef_, self._columns
+        if columns is None or not sparse.issparse(coef) or coef.format != "csr":
             return False
-        return bool((coef.indices.reshape(coef.shape[0], n) == self._columns).all())
+        shape = coef.shape[0], len(columns)
+        return coef.nnz == shape[0] * shape[1] and bool(
+            (coef.indices.reshape(shape) == columns).all()
+        )
 
-    def _kept_weights(self):
+    def _kept_weights(self) -> np.ndarray:
         """Return the weights of the columns kept, ndarray of float32 (n_classes, n_kept)."""
         coef = checked_weights(self.coef_)
         if self._columns is None:
@@ -88,11 +99,11 @@ class KeepsUsedColumns:
         coef = coef[:, self._columns]
         return np.asarray(coef.toarray() if sparse.issparse(coef) else coef, dtype=np.float32)
 
-    def _like_kept_weights(self):
+    def _like_kept_weights(self) -> np.ndarray:
         """Return an array of the shape of the weights of the columns kept, which takes no room."""
         return np.broadcast_to(np.float32(0), (self.coef_.shape[0], self._n_kept))
 
-    def _as_coef(self, W):
+    def _as_coef(self, W: np.ndarray) -> Matrix:
         """Return weights of the columns kept as `coef_` has them, for all columns."""
         if self._columns is None or W.shape[1] != len(self._columns):
             return W
@@ -101,7 +112,7 @@ class KeepsUsedColumns:
         parts = np.array(W, order="C").ravel(), np.tile(self._columns, n_classes), indptr
         return narrow_indices(sparse.csr_array(parts, shape=(n_classes, self.n_features_in_)))
 
-    def _set_kept_model(self, W, intercept):
+    def _set_kept_model(self, W: np.ndarray, intercept: np.ndarray) -> None:
         """Become the model of these weights (n_classes, n_kept); see `_set_linear_model`."""
         if self._columns is None:
             self._set_linear_model(W, intercept)
@@ -110,20 +121,22 @@ class KeepsUsedColumns:
         index = InvertedIndex.of_columns(feature_major(W), self.intercept_, self._column_map)
         self._index_cache.put(self.coef_, self.intercept_, index)
 
-    def _in_all_columns(self, X):
+    def _in_all_columns(self, X: Matrix) -> Matrix:
         """Return a CSR of the columns kept by the numbers of all."""
         if self._columns is None or not sparse.issparse(X):
             return X
         return self._column_map.widen_csr(X)
 
-    def _set_loaded_state(self, state, origin):
+    def _set_loaded_state(self, state: dict[str, Any], origin: Origin | None) -> None:
         if (columns := state.get("_columns")) is not None:
             check_columns(columns, state.get("n_features_in_"))
             self._column_map = ColumnMap(columns, state["n_features_in_"])
         super()._set_loaded_state(state, origin)
 
 
-def n_columns_to_pay(estimator, indices, n_columns: int, first: bool) -> int:
+def n_columns_to_pay(
+    estimator: BaseEstimator, indices: np.ndarray | None, n_columns: int, first: bool
+) -> int:
     """Return how many columns a call has to have weights of, for entries in these columns.
 
     `indices` is None where rows are dense.
@@ -137,7 +150,7 @@ def n_columns_to_pay(estimator, indices, n_columns: int, first: bool) -> int:
     return n_columns if used is None else len(used)
 
 
-def moved(table, before, now, axis=0):
+def moved(table: np.ndarray, before: np.ndarray, now: np.ndarray, axis: int = 0) -> np.ndarray:
     """Return an array with the numbers of some columns among those of others, zero for new ones.
 
     Parameters
@@ -155,7 +168,7 @@ def moved(table, before, now, axis=0):
     return found
 
 
-def check_columns(columns, n_features: int):
+def check_columns(columns: Any, n_features: Any) -> None:
     """Raise ValueError if columns that were loaded are none of a model of so many features."""
     if columns is None:
         return

@@ -4,15 +4,20 @@ The only module that touches private names of scikit-learn.
 """
 
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import count
 from numbers import Real
 from threading import get_ident
+from types import TracebackType
+from typing import Any, Self, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
@@ -29,11 +34,14 @@ from ..utils._given_labels import label_names, plain_labels, require_names
 from ..utils._interrupts import to_the_end
 from ..utils._label_places import check_names
 from ..utils._matrix import as_rows, in_checked_csr, normalise
+from ..utils._rows import Rows
+from ..utils._typing import LabelsLike, Matrix, MatrixLike
 from ..utils._validation import check_sample_weight, require_two_classes
-from ._label_texts import texts_of
+from ._label_texts import Texts, texts_of
 from ._labels import (
     KEPT,
     REFUSED,
+    LabelEncoding,
     check_labels,
     codes_of,
     encode,
@@ -60,6 +68,8 @@ __all__ = [
 ]
 
 
+Estimator = TypeVar("Estimator")
+
 # The range of `label_feature_weight`: float32 holds its products with other weights.
 WEIGHT_OF_TEXTS = [Interval(Real, 0, 1e6, closed="both")]
 
@@ -70,7 +80,7 @@ if hasattr(os, "register_at_fork"):  # other threads do not live on in a child
 
 
 @contextmanager
-def all_or_nothing(estimator):
+def all_or_nothing(estimator: BaseEstimator) -> Iterator[None]:
     """Restore all attributes of an estimator if what stands inside fails or is interrupted.
 
     Raises
@@ -96,7 +106,7 @@ def all_or_nothing(estimator):
             _training.pop(key, None)
 
 
-def as_it_is(estimator):
+def as_it_is(estimator: Estimator) -> Estimator:
     """Return an estimator with the attributes of one moment, before or after a change, not during
     it.
 
@@ -120,13 +130,18 @@ def as_it_is(estimator):
 class _RestoredOnFailure:
     """Context in which an estimator gets its attributes back if what stands inside fails."""
 
-    def __init__(self, estimator):
+    def __init__(self, estimator: BaseEstimator) -> None:
         self.estimator, self.before = estimator, vars(estimator).copy()
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind, error, trace):
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if kind is None:
             return
         # Nothing is called before the assignment: Python looks for a further Ctrl-C at calls.
@@ -134,14 +149,14 @@ class _RestoredOnFailure:
         self.estimator.__dict__ = self.before
         to_the_end(partial(self._keep_callbacks, broken_off))
 
-    def _keep_callbacks(self, broken_off):
+    def _keep_callbacks(self, broken_off: dict[str, Any]) -> None:
         """Take over what belongs to callbacks, which end after the fit, in one step."""
         callbacks = {name: broken_off[name] for name in STATE if name in broken_off}
         if callbacks:
             self.estimator.__dict__ = self.before | callbacks
 
 
-def check_parameters(estimator):
+def check_parameters(estimator: BaseEstimator) -> None:
     """Check all parameters of an estimator against its ``_parameter_constraints``."""
     validate_parameter_constraints(
         estimator._parameter_constraints, estimator.get_params(deep=False), type(estimator).__name__
@@ -150,7 +165,7 @@ def check_parameters(estimator):
         search_params(estimator)
 
 
-def search_params(estimator):
+def search_params(estimator: BaseEstimator) -> dict[str, Any]:
     """Return the entries of the parameter `search_params`, and the defaults of those that it leaves
     out.
 
@@ -182,7 +197,13 @@ def search_params(estimator):
     return {key: given.get(key, default) for key, (default, _) in allowed.items()}
 
 
-def validate_fit(estimator, X, y, sample_weight=None, classes=None):
+def validate_fit(
+    estimator: BaseEstimator,
+    X: MatrixLike,
+    y: LabelsLike,
+    sample_weight: ArrayLike | None = None,
+    classes: LabelsLike | None = None,
+) -> tuple[Rows, sparse.csr_array, np.ndarray | None]:
     """Check parameters and data of a fit.
 
     Sets classes_, what scikit-learn records of X, and what is counted of the labels.
@@ -222,23 +243,33 @@ def validate_fit(estimator, X, y, sample_weight=None, classes=None):
         if given is not None:
             encoding = with_label_names(encoding, given, names)
     estimator._require_size(encoding.n_classes, _n_columns_to_pay(estimator, X))
-    if sample_weight is not None:
-        sample_weight = check_sample_weight(sample_weight, X.shape[0], estimator._range_of_weights)
-        if encoding.kind != "multilabel" and classes is None:
-            require_two_classes(Y, sample_weight, encoding.classes_)
-    estimator._set_labels(encoding, pattern_of(Y), sample_weight)
+    weight = _checked_weight(estimator, sample_weight, X.shape[0])
+    if weight is not None and encoding.kind != "multilabel" and classes is None:
+        require_two_classes(Y, weight, encoding.classes_)
+    estimator._set_labels(encoding, pattern_of(Y), weight)
     if getattr(estimator, "_weighs_samples_by_class", False):
-        sample_weight = _times_class_weight(estimator, Y, sample_weight)
-    return as_rows(normalise(X)), Y, sample_weight
+        weight = _times_class_weight(estimator, Y, weight)
+    return as_rows(normalise(X)), Y, weight
 
 
-def _n_columns_to_pay(estimator, X):
+def _checked_weight(
+    estimator: BaseEstimator, sample_weight: ArrayLike | None, n_samples: int
+) -> np.ndarray | None:
+    """Return sample weights as float32, each within the range that the estimator allows."""
+    if sample_weight is None:
+        return None
+    return check_sample_weight(sample_weight, n_samples, estimator._range_of_weights)
+
+
+def _n_columns_to_pay(estimator: BaseEstimator, X: Matrix) -> int:
     """Return how many columns a fit on this X, checked, has weights of."""
     indices = X.indices if sparse.issparse(X) else None
     return n_columns_to_pay(estimator, indices, X.shape[1], first=True)
 
 
-def _times_class_weight(estimator, Y, sample_weight):
+def _times_class_weight(
+    estimator: BaseEstimator, Y: sparse.csr_array, sample_weight: np.ndarray | None
+) -> np.ndarray | None:
     """Return the weights of samples of one class each, times those of their classes."""
     if estimator._encoding.kind != "multilabel":
         return times_class_weight(estimator, codes_of(Y), sample_weight)
@@ -251,7 +282,14 @@ def _times_class_weight(estimator, Y, sample_weight):
     return sample_weight
 
 
-def validate_with_texts(estimator, X, y, sample_weight, label_features, classes):
+def validate_with_texts(
+    estimator: BaseEstimator,
+    X: MatrixLike,
+    y: LabelsLike,
+    sample_weight: ArrayLike | None,
+    label_features: MatrixLike | None,
+    classes: LabelsLike | None,
+) -> tuple[Rows, sparse.csr_array, np.ndarray | None, Texts]:
     """Check parameters and data of a fit, and texts of its labels.
 
     Parameters
@@ -267,14 +305,16 @@ def validate_with_texts(estimator, X, y, sample_weight, label_features, classes)
         Of the samples.
     texts : Texts
     """
-    rows, Y, sample_weight = validate_fit(estimator, X, y, sample_weight, classes)
+    rows, Y, weight = validate_fit(estimator, X, y, sample_weight, classes)
     texts = texts_of(estimator, label_features, rows.shape[1], rows.dense, classes)
     if classes is not None:
-        _require_two_classes_with_rows(estimator, codes_of(Y), sample_weight, texts)
-    return rows, Y, sample_weight, texts
+        _require_two_classes_with_rows(estimator, codes_of(Y), weight, texts)
+    return rows, Y, weight, texts
 
 
-def _require_two_classes_with_rows(estimator, codes, sample_weight, texts):
+def _require_two_classes_with_rows(
+    estimator: BaseEstimator, codes: np.ndarray, sample_weight: np.ndarray | None, texts: Texts
+) -> None:
     """Refuse a fit of which all rows are of one class."""
     counted = codes if sample_weight is None else codes[sample_weight > 0]
     present = np.union1d(counted, texts.labels)
@@ -285,7 +325,7 @@ def _require_two_classes_with_rows(estimator, codes, sample_weight, texts):
         )
 
 
-def refuse_texts(X):
+def refuse_texts(X: Any) -> None:
     """Raise ValueError for texts in the place of rows of numbers."""
     known = isinstance(X, (list, tuple, np.ndarray)) or hasattr(X, "to_numpy")
     if not known or getattr(X, "ndim", 1) > 2:
@@ -296,7 +336,7 @@ def refuse_texts(X):
     elif kind not in "biuf" and getattr(X, "ndim", 1) == 1:
         first = next(iter(X), None)
     else:
-        first = X[0][0] if kind in "US" and getattr(X, "size", 0) else None
+        first = X[0][0] if kind in "US" and getattr(X, "size", 0) > 0 else None
     if isinstance(first, (str, bytes)):
         raise ValueError(
             f"X holds texts, such as {str(first)!r:.60}, and has to hold numbers: put a vectorizer "
@@ -304,7 +344,14 @@ def refuse_texts(X):
         )
 
 
-def validate_warm_start(estimator, X, y, sample_weight, label_features=None, classes=None):
+def validate_warm_start(
+    estimator: BaseEstimator,
+    X: MatrixLike,
+    y: LabelsLike,
+    sample_weight: ArrayLike | None,
+    label_features: MatrixLike | None = None,
+    classes: LabelsLike | None = None,
+) -> tuple[Rows, np.ndarray, np.ndarray | None, Texts, Any]:
     """Check parameters and data of a fit that `warm_start` lets go on from the one before.
 
     Parameters
@@ -329,16 +376,16 @@ def validate_warm_start(estimator, X, y, sample_weight, label_features=None, cla
     if warm:
         estimator._check_state()
         before = estimator.classes_, estimator.n_features_in_, estimator._start_weights()
-    rows, Y, sample_weight, texts = validate_with_texts(
+    rows, Y, weight, texts = validate_with_texts(
         estimator, X, y, sample_weight, label_features, classes
     )
     if not warm:
-        return rows, codes_of(Y), sample_weight, texts, None
+        return rows, codes_of(Y), weight, texts, None
     require_same_data(estimator, *before[:2])
-    return rows, codes_of(Y), sample_weight, texts, before[2]
+    return rows, codes_of(Y), weight, texts, before[2]
 
 
-def require_same_data(estimator, classes, n_features):
+def require_same_data(estimator: BaseEstimator, classes: np.ndarray, n_features: int) -> None:
     """Refuse to go on from a fit with other classes or features than this one has."""
     if not np.array_equal(classes, estimator.classes_) or n_features != estimator.n_features_in_:
         raise ValueError(
@@ -347,12 +394,14 @@ def require_same_data(estimator, classes, n_features):
         )
 
 
-def grades_of(estimator):
+def grades_of(estimator: BaseEstimator) -> str:
     """Return how an estimator treats grades in y (see `_labels.encode`)."""
     return KEPT if getattr(estimator, "graded", False) else REFUSED
 
 
-def with_label_names(encoding, given, of_frame):
+def with_label_names(
+    encoding: LabelEncoding, given: LabelsLike, of_frame: np.ndarray | None
+) -> LabelEncoding:
     """Return the encoding with the names that the parameter `label_names` gives."""
     if encoding.kind != "multilabel":
         raise ValueError(
@@ -370,12 +419,13 @@ def with_label_names(encoding, given, of_frame):
     return replace(encoding, classes_=told_from_numbers(given))
 
 
-def validate_more(estimator, X, y, sample_weight=None):
+def validate_more(
+    estimator: BaseEstimator, X: MatrixLike, y: LabelsLike, sample_weight: ArrayLike | None = None
+) -> tuple[Rows, Matrix, np.ndarray | None]:
     """Check parameters and data that come after a fit, as `validate_fit`; y is not encoded."""
     check_parameters(estimator)
     check_labels(y, grades_of(estimator))
     X, y = in_checked_csr(X, "X"), in_checked_csr(plain_labels(y), "y")
     X, y = validate_data(estimator, X, y, accept_sparse="csr", multi_output=True, reset=False)
-    if sample_weight is not None:
-        sample_weight = check_sample_weight(sample_weight, X.shape[0], estimator._range_of_weights)
-    return as_rows(normalise(X)), y, sample_weight
+    weight = _checked_weight(estimator, sample_weight, X.shape[0])
+    return as_rows(normalise(X)), y, weight

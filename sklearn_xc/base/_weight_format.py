@@ -6,6 +6,7 @@ All of this leaves the state of the solver as it is: what trains on afterwards (
 
 from dataclasses import fields, is_dataclass
 from numbers import Real
+from typing import Self, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -13,16 +14,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..topk._feature_major import feature_major, n_places
 from ..utils._memory_limit import require_memory
+from ..utils._typing import Matrix
 from ._linear_model import checked_weights
 
 BYTES_OF_AN_ENTRY = 8  # of CSR with float32 values and int32 indices
 LARGEST = float(np.finfo(np.float32).max)
 
+Estimator = TypeVar("Estimator")
+
 
 class WeightFormat:
     """Mixin of what changes the form of `coef_`, and of its size."""
 
-    def prune(self, threshold):
+    def prune(self, threshold: float) -> Self:
         """Set the weights of magnitude up to `threshold` to zero.
 
         A score moves by at most `threshold` times the sum of the magnitudes in its row. Intercepts
@@ -53,7 +57,7 @@ class WeightFormat:
         check_is_fitted(self)
         return _replace_weights(self, pruned(checked_weights(self.coef_), threshold))
 
-    def sparsify(self):
+    def sparsify(self) -> Self:
         """Store ``coef_`` as CSR, without its zeros; the model stays the same.
 
         Scores may differ in the last bit of float32.
@@ -75,7 +79,7 @@ class WeightFormat:
         check_is_fitted(self)
         return _replace_weights(self, sparsified(checked_weights(self.coef_)))
 
-    def densify(self):
+    def densify(self) -> Self:
         """Store ``coef_`` as an ndarray; the model stays the same.
 
         Scores may differ in the last bit of float32.
@@ -96,7 +100,7 @@ class WeightFormat:
         return _replace_weights(self, densified(checked_weights(self.coef_)))
 
     @property
-    def nbytes_(self):
+    def nbytes_(self) -> int:
         """Bytes of all fitted arrays, with what the solver keeps to train on, and the labels.
 
         The index by which sparse weights are searched in prediction, about as large as they are,
@@ -107,13 +111,13 @@ class WeightFormat:
         return _n_bytes(state, set())
 
 
-def _replace_weights(estimator, coef):
+def _replace_weights(estimator: Estimator, coef: Matrix) -> Estimator:
     with estimator._all_or_nothing():
         estimator._set_linear_model(coef, estimator.intercept_)
     return estimator
 
 
-def pruned(coef, threshold):
+def pruned(coef: Matrix, threshold: float) -> Matrix:
     """Return a copy of CSR or dense weights without those of a magnitude up to `threshold`."""
     if isinstance(threshold, (bool, np.bool_)) or not isinstance(threshold, Real):
         raise ValueError(f"threshold must be a number of zero or more, got {threshold!r}")
@@ -130,7 +134,7 @@ def pruned(coef, threshold):
     return coef
 
 
-def sparsified(coef):
+def sparsified(coef: Matrix) -> sparse.csr_array:
     """Return weights as CSR, dense ones without their zeros."""
     if not sparse.issparse(coef):
         n_entries = np.count_nonzero(coef)
@@ -142,12 +146,12 @@ def sparsified(coef):
     return sparse.csr_array(coef)
 
 
-def densified(coef):
+def densified(coef: Matrix) -> np.ndarray:
     """Return weights as an ndarray of float32, in the layout of prediction."""
     return _dense_copy(coef, "densify", "leave them sparse")
 
 
-def _dense_copy(coef, method, instead):
+def _dense_copy(coef: Matrix, method: str, instead: str) -> np.ndarray:
     """Return the weights in the dense layout of prediction, in memory of their own."""
     n_classes, n_features = coef.shape
     require_memory(
@@ -166,7 +170,7 @@ def _dense_copy(coef, method, instead):
     return weights[:, :n_classes].T
 
 
-def _n_bytes(value, seen):
+def _n_bytes(value: object, seen: set[int]) -> int:
     """Return the bytes of the arrays in a value, each counted once."""
     if id(value) in seen:
         return 0

@@ -2,34 +2,38 @@
 
 import os
 from functools import lru_cache
-from typing import NamedTuple
+from types import ModuleType
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from ..base._labels import NESTED
 from ..persistence import load
 from ..topk._predict import checked_names
 from ..topk._predict import predict_topk as topk_of_rows
 from ..topk._restriction import checked_weight, read_restriction
-from ..utils._label_places import named_labels
+from ..utils._label_places import Named, named_labels
 from ..utils._optional_import import optional_import
+from ..utils._typing import LabelsLike, Matrix
 from ..utils._unwrap import find_inner
 from ..utils._validation import check_k
 
 
 def predict_topk(
-    estimator,
-    X,
-    k=None,
-    scores="decision",
-    sparse_output=False,
+    estimator: Any,
+    X: Any,
+    k: int | None = None,
+    scores: str = "decision",
+    sparse_output: bool = False,
     *,
-    labels=None,
-    exclude=None,
-    label_weight=None,
-    names=None,
-):
+    labels: LabelsLike | None = None,
+    exclude: LabelsLike | None = None,
+    label_weight: ArrayLike | dict | None = None,
+    names: LabelsLike | None = None,
+) -> Any:
     """Find the k best classes of each row of a Dask array, block by block when computed.
 
     Parameters
@@ -128,7 +132,9 @@ def predict_topk(
     )
 
 
-def _array(da, blocks, sizes, n_columns, meta):
+def _array(
+    da: ModuleType, blocks: list, sizes: tuple[float, ...], n_columns: int, meta: Matrix
+) -> Any:
     """Return blocks of rows as one Dask array."""
     arrays = [
         da.from_delayed(block, (size, n_columns), dtype=meta.dtype, meta=meta)
@@ -150,7 +156,14 @@ class _Restrictions:
         As given.
     """
 
-    def __init__(self, classes, sizes, labels, exclude, label_weight):
+    def __init__(
+        self,
+        classes: np.ndarray,
+        sizes: tuple[float, ...],
+        labels: LabelsLike | None,
+        exclude: LabelsLike | None,
+        label_weight: ArrayLike | dict | None,
+    ) -> None:
         self._known = not np.isnan(sizes).any()
         self._starts = np.append(0, np.cumsum(sizes)) if self._known else None
         self._n_classes = len(classes)
@@ -171,7 +184,7 @@ class _Restrictions:
         self._by_row, self._shared = by_row, shared
         self._whole = read_restriction(classes, n_rows, **by_row, **shared)
 
-    def _named(self, given, classes, n_rows, name):
+    def _named(self, given: LabelsLike, classes: np.ndarray, n_rows: int, name: str) -> Named:
         if not self._known and _is_by_row(given):
             raise ValueError(
                 f"{name} is by row, but X has blocks of unknown sizes, at which it would be cut; "
@@ -180,29 +193,29 @@ class _Restrictions:
         missing = "left out" if name == "exclude" else "refused"
         return named_labels(given, classes, n_rows, name, missing)
 
-    def check_k(self, k, ragged):
+    def check_k(self, k: int | None, ragged: bool) -> int:
         if self._whole is None:
             return check_k(k, self._n_classes)
         return self._whole.check_k(k, ragged)
 
-    def for_all(self):
+    def for_all(self) -> dict[str, Any]:
         return self._shared
 
-    def of_block(self, number):
+    def of_block(self, number: int) -> dict[str, sparse.csr_array]:
         if not self._by_row:
             return {}
         rows = slice(int(self._starts[number]), int(self._starts[number + 1]))
         return {name: pattern[rows] for name, pattern in self._by_row.items()}
 
 
-def _is_by_row(labels):
+def _is_by_row(labels: LabelsLike) -> bool:
     """Return whether labels are given for each row."""
     if sparse.issparse(labels):
         return True
     return np.ndim(labels) != 0 and any(isinstance(one, NESTED) for one in labels)
 
 
-def _check_scores(inner, scores, label_weight):
+def _check_scores(inner: BaseEstimator, scores: str, label_weight: ArrayLike | dict | None) -> None:
     if scores not in ("decision", "proba"):
         raise ValueError(f"scores must be 'decision' or 'proba', got {scores!r}")
     if scores == "proba" and label_weight is not None:
@@ -221,17 +234,26 @@ class _Path(NamedTuple):
     written: int
 
 
-def _opened(estimator):
+def _opened(estimator: BaseEstimator | _Path) -> BaseEstimator:
     """Return the estimator; that of a path is mapped, once in each process."""
     return _mapped(estimator) if isinstance(estimator, _Path) else estimator
 
 
 @lru_cache(maxsize=4)
-def _mapped(path):
+def _mapped(path: _Path) -> BaseEstimator:
     return load(path.path, mmap_mode="r")
 
 
-def _block(estimator, X, k, scores, sparse_output, names, shared, by_row):
+def _block(
+    estimator: BaseEstimator | _Path,
+    X: Any,
+    k: int,
+    scores: str,
+    sparse_output: bool,
+    names: LabelsLike | None,
+    shared: dict[str, Any],
+    by_row: dict[str, Any],
+) -> tuple[np.ndarray, np.ndarray] | sparse.csr_array:
     """Answer for a block, on a worker; a block without rows has answers without rows."""
     if np.shape(X)[0] == 0:
         inner = find_inner(_opened(estimator), "predict_topk").estimator

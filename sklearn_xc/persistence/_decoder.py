@@ -4,15 +4,21 @@ Work and memory are bounded by the bytes of the file. Each node takes a byte at 
 that many nodes share are paid for each time that something is made or tested of one.
 """
 
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
+
 import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from ..utils._records import ESTIMATORS, RECORDS, made_record
 from ._encoder import LARGEST_KEY, MATRICES
-from ._file import DAMAGES, dtype_of
+from ._file import DAMAGES, Reader, dtype_of
 from ._step_values import function, number_type, vocabulary
 from ._steps import made_step
 from ._weights import LoadedWeights
 
+Node: TypeAlias = dict[str, Any]  # an object of JSON: a tag and what its kind needs
 INDICES = "<i4", "<i8"
 DEEPEST = 64  # values within values; those of a model are some ten deep, wrapped ones twenty
 # How often all of a file may be used, in the mean: of some arrays several attributes are made.
@@ -56,12 +62,12 @@ class Decoder:
         Those of ours that were made.
     """
 
-    def __init__(self, reader, mapped):
+    def __init__(self, reader: Reader, mapped: bool) -> None:
         self.reader, self.mapped, self.estimators = reader, mapped, []
         self._objects_of = {}  # number -> array: made once, as it was before it was saved
         self._depth, self._left = 0, MOST_USES * reader.size
 
-    def array(self, number, mapped):
+    def array(self, number: int, mapped: bool) -> np.ndarray:
         """Return the array of a number, in the file where it may stay there."""
         found = self.reader.view(number) if mapped else self.reader.copy(number)
         if not isinstance(found, np.ndarray):
@@ -70,12 +76,12 @@ class Decoder:
             self._pay(found.nbytes)
         return found
 
-    def _pay(self, n_bytes):
+    def _pay(self, n_bytes: int) -> None:
         self._left -= n_bytes
         if self._left < 0:
             raise ValueError("its values are more than the file has room for")
 
-    def decode(self, node):
+    def decode(self, node: Any) -> Any:
         """Return the value of a node.
 
         Raises
@@ -92,7 +98,7 @@ class Decoder:
         finally:
             self._depth -= 1
 
-    def _decoded(self, node):
+    def _decoded(self, node: Any) -> Any:
         if isinstance(node, list):
             return self._items(node)
         if not isinstance(node, dict):
@@ -106,18 +112,18 @@ class Decoder:
             raise ValueError(f"a value of the kind {kind!r} has the keys {sorted(node)}")
         return getattr(self, f"_{kind}")(node)
 
-    def _items(self, values):
+    def _items(self, values: list) -> list:
         """Return the values of a list; a million labels are texts, which stand for themselves."""
         self._pay(len(values))
         return [self.decode(v) if isinstance(v, (list, dict, int)) else v for v in values]
 
-    def _named(self, nodes):
+    def _named(self, nodes: Any) -> dict[str, Any]:
         """Name -> value, of an object of JSON."""
         if not isinstance(nodes, dict):
             raise ValueError("it holds names and values that are no object")
         return {name: self.decode(value) for name, value in nodes.items()}
 
-    def _estimator(self, node):
+    def _estimator(self, node: Node) -> BaseEstimator:
         cls = ESTIMATORS.get(node["class"])
         if cls is None:
             raise ValueError(f"{node['class']!r} is not an estimator of this version")
@@ -144,7 +150,7 @@ class Decoder:
         self.estimators.append(estimator)
         return estimator
 
-    def _step(self, node):
+    def _step(self, node: Node) -> BaseEstimator:
         return made_step(
             node["class"],
             self._named(node["parameters"]),
@@ -152,44 +158,44 @@ class Decoder:
             node["version"],
         )
 
-    def _record(self, node):
+    def _record(self, node: Node) -> Any:
         cls = RECORDS.get(node["class"])
         if cls is None:
             raise ValueError(f"{node['class']!r} is unknown to this version")
         return made_record(cls, self._named(node["fields"]))
 
-    def _vocabulary(self, node):
+    def _vocabulary(self, node: Node) -> dict[str, int]:
         words = self.decode(node["words"])
         self._pay(words.nbytes)
         return vocabulary(words)
 
-    def _number_type(self, node):
+    def _number_type(self, node: Node) -> type:
         return number_type(node["name"])
 
-    def _function(self, node):
+    def _function(self, node: Node) -> Callable:
         return function(node["name"])
 
-    def _float(self, node):
+    def _float(self, node: Node) -> float:
         if node["value"] not in ("inf", "-inf", "nan"):
             raise ValueError(f"{node['value']!r} is no float")
         return float(node["value"])
 
-    def _tuple(self, node):
+    def _tuple(self, node: Node) -> tuple:
         return tuple(self._items(node["values"]))
 
-    def _set(self, node):
+    def _set(self, node: Node) -> frozenset[str]:
         values = node["values"]
         if not isinstance(values, list) or not all(type(value) is str for value in values):
             raise ValueError("a set holds other things than texts")
         return frozenset(values)
 
-    def _slice(self, node):
+    def _slice(self, node: Node) -> slice:
         parts = self._items(node["parts"])
         if not all(part is None or type(part) in (int, str) for part in parts):
             raise ValueError("a slice of other things than numbers and texts")
         return slice(*parts)
 
-    def _dict(self, node):
+    def _dict(self, node: Node) -> dict[int | str, Any]:
         found = {}
         for key, value in node["items"]:
             number = type(key) is int and abs(key) < LARGEST_KEY  # whose hashes all differ
@@ -200,16 +206,16 @@ class Decoder:
             found[key] = self.decode(value)
         return found
 
-    def _array(self, node):
+    def _array(self, node: Node) -> np.ndarray:
         return self.array(node["number"], self.mapped)
 
-    def _scalar(self, node):
+    def _scalar(self, node: Node) -> Any:
         array = self.array(node["of"]["number"], False)
         if array.ndim:
             raise ValueError("a scalar has dimensions")
         return array[()]
 
-    def _objects(self, node):
+    def _objects(self, node: Node) -> np.ndarray:
         number = node["values"]
         if number not in self._objects_of:
             values = self.reader.copy(number)
@@ -222,13 +228,13 @@ class Decoder:
         self._pay(array.nbytes)
         return array.reshape(node["shape"])
 
-    def _dtype(self, node):
+    def _dtype(self, node: Node) -> np.dtype:
         return np.dtype(object) if node["value"] == "|O" else dtype_of(node["value"])
 
-    def _container(self, node):
+    def _container(self, node: Node) -> type:
         return MATRICES[node["name"]]
 
-    def _random_state(self, node):
+    def _random_state(self, node: Node) -> np.random.RandomState:
         name, key, place, has_gauss, gauss = self.decode(node["state"])
         if name != "MT19937" or key.shape != (624,) or not 0 <= place <= 624:
             raise ValueError("a random state is out of range")  # NumPy would read beyond it
@@ -236,7 +242,7 @@ class Decoder:
         state.set_state((name, key, place, int(bool(has_gauss)), float(gauss)))
         return state
 
-    def _matrix(self, node):
+    def _matrix(self, node: Node) -> sparse.csr_array:
         container, shape = MATRICES[node["container"]], tuple(node["shape"])
         if len(shape) != 2 or not all(type(n) is int and 0 <= n < 2**62 for n in shape):
             raise ValueError(f"a matrix has the shape {shape}")
@@ -248,7 +254,7 @@ class Decoder:
         matrix.check_format(full_check=True)
         return matrix
 
-    def _weights(self, node):
+    def _weights(self, node: Node) -> LoadedWeights:
         arrays = node["arrays"]
         return LoadedWeights(
             tuple(node["shape"]),
@@ -258,7 +264,7 @@ class Decoder:
         )
 
 
-def _is_late(node):
+def _is_late(node: Any) -> bool:
     """Return whether there is a matrix in the node, which has to be read to be checked."""
     if isinstance(node, list):
         return any(_is_late(item) for item in node)
@@ -277,15 +283,15 @@ class Origin:
         Name -> node.
     """
 
-    def __init__(self, decoder, nodes):
+    def __init__(self, decoder: Decoder, nodes: Node) -> None:
         self._decoder, self._nodes = decoder, nodes
         self._late = frozenset(name for name, node in nodes.items() if _is_late(node))
 
-    def late(self):
+    def late(self) -> frozenset[str]:
         """Return the names of the attributes that are not read with the others."""
         return self._late
 
-    def read(self, names=None):
+    def read(self, names: Iterable[str] | None = None) -> dict[str, Any]:
         """Name -> attribute, of some or all, in memory and verified."""
         reader = self._decoder.reader
         decoder = Decoder(reader, False)

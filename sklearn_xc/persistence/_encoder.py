@@ -9,7 +9,9 @@ import inspect
 import math
 import os
 from collections import UserList
+from collections.abc import Set as AbstractSet
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 import sklearn
@@ -19,9 +21,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from ..utils._records import ESTIMATORS, RECORDS, check_record
-from ._file import array_segment, json_segment
+from ._file import Segment, array_segment, json_segment
 from ._step_values import is_vocabulary, name_of_function, name_of_type, words_of
-from ._steps import DROPPED, MADE_ANEW, STEPS, is_step
+from ._steps import DROPPED, MADE_ANEW, STEPS, Rule, is_step
 from ._weights import StoredWeights
 
 MATRICES = {
@@ -30,7 +32,7 @@ MATRICES = {
 LARGEST_KEY = 2**53  # numbers that are keys: smaller ones differ in their hashes
 
 
-def _is_fitted(estimator):
+def _is_fitted(estimator: BaseEstimator) -> bool:
     try:
         check_is_fitted(estimator)
     except NotFittedError:
@@ -52,17 +54,17 @@ class Encoder:
         Sets of linear weights, which dtype and threshold are for.
     """
 
-    def __init__(self, dtype="float32", threshold=0.0):
+    def __init__(self, dtype: str = "float32", threshold: float = 0.0) -> None:
         self.dtype, self.threshold = dtype, threshold
         self.segments, self.n_weights = [], 0
         self._numbers = {}  # id of an array -> its number: what is shared is stored once
         self._kept = []  # so that no id is used twice
 
-    def refuse(self, why):
+    def refuse(self, why: str) -> Any:
         """Raise TypeError for a value that a model file cannot hold."""
         raise TypeError(why)
 
-    def estimator(self, estimator):
+    def estimator(self, estimator: BaseEstimator) -> dict[str, Any]:
         """Encode an estimator of ours as JSON."""
         cls = type(estimator)
         if ESTIMATORS.get(cls.__name__) is not cls:
@@ -88,7 +90,7 @@ class Encoder:
             },
         }
 
-    def step(self, estimator, where="the estimator"):
+    def step(self, estimator: BaseEstimator, where: str = "the estimator") -> dict[str, Any]:
         """Encode an estimator of scikit-learn, such as a Pipeline, as JSON."""
         name, parameters = type(estimator).__name__, {}
         if not is_step(estimator):
@@ -117,7 +119,7 @@ class Encoder:
             "version": sklearn.__version__,
         }
 
-    def _by_rule(self, value, rule, where):
+    def _by_rule(self, value: Any, rule: Rule | None, where: str) -> Any:
         if rule is None:
             return self.refuse(
                 f"{where} is unknown to this version of sklearn_xc, and a model file holds none "
@@ -129,7 +131,7 @@ class Encoder:
             )
         return self.encode(value, where)
 
-    def encode(self, value, where):
+    def encode(self, value: Any, where: str) -> Any:
         """Encode a value as JSON; `where` says in an error what it is."""
         if value is None or type(value) in (bool, str):
             return value
@@ -154,7 +156,7 @@ class Encoder:
             return self.encode(os.fspath(value), where)
         return self._of_arrays(value, where)
 
-    def _of_arrays(self, value, where):
+    def _of_arrays(self, value: Any, where: str) -> Any:
         """Encode arrays, types of numbers, functions and random states as JSON."""
         if isinstance(value, np.ndarray):
             return self._array(value, where)
@@ -175,7 +177,7 @@ class Encoder:
             return {"$": "function", "name": name}
         return self._object(value, where)
 
-    def _object(self, value, where):
+    def _object(self, value: Any, where: str) -> Any:
         """Encode records and estimators as JSON."""
         if RECORDS.get(type(value).__name__) is type(value):
             value = value.as_saved() if hasattr(value, "as_saved") else value
@@ -197,13 +199,13 @@ class Encoder:
             "NumPy and SciPy sparse arrays, RandomState and estimators of sklearn_xc"
         )
 
-    def _dict(self, value, where):
+    def _dict(self, value: dict, where: str) -> Any:
         if is_vocabulary(value):
             return {"$": "vocabulary", "words": self._array(words_of(value), where)}
         items = [[self._key(key, where), self.encode(part, where)] for key, part in value.items()]
         return {"$": "dict", "items": items}
 
-    def _key(self, key, where):
+    def _key(self, key: Any, where: str) -> Any:
         """Return a key as JSON has it: a text, or a whole number."""
         if isinstance(key, str):
             return str(key)
@@ -215,16 +217,16 @@ class Encoder:
             f"numbers below 2**53"
         )
 
-    def _set(self, value, where):
+    def _set(self, value: AbstractSet, where: str) -> Any:
         if not all(type(item) is str for item in value):
             return self.refuse(f"{where} is a set of other things than texts")
         return {"$": "set", "values": sorted(value)}
 
-    def _add(self, segment):
+    def _add(self, segment: Segment) -> int:
         self.segments.append(segment)
         return len(self.segments) - 1
 
-    def _array(self, array, where):
+    def _array(self, array: np.ndarray, where: str) -> Any:
         if id(array) not in self._numbers:
             self._kept.append(array)
             if array.dtype.kind == "O":
@@ -241,7 +243,7 @@ class Encoder:
             return {"$": "objects", "values": number, "shape": list(array.shape)}
         return {"$": "array", "number": number}
 
-    def _matrix(self, matrix, where):
+    def _matrix(self, matrix: sparse.csr_array, where: str) -> dict[str, Any]:
         names = "data", "indices", "indptr"
         return {
             "$": "matrix",
@@ -250,7 +252,7 @@ class Encoder:
             **{name: self._array(getattr(matrix, name), where)["number"] for name in names},
         }
 
-    def _weights(self, weights):
+    def _weights(self, weights: StoredWeights) -> dict[str, Any]:
         self.n_weights += 1
         return {
             "$": "weights",
@@ -263,17 +265,17 @@ class Encoder:
 class Survey(Encoder):
     """Collects in `problems` why an estimator cannot be saved, in the place of an error."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.problems = []
 
-    def refuse(self, why):
+    def refuse(self, why: str) -> dict[str, None]:
         """Write down why a value cannot be saved."""
         self.problems.append(why)
         return {"number": None}
 
 
-def _is_default(cls, name, value):
+def _is_default(cls: type, name: str, value: Any) -> bool:
     """Return whether a parameter that no rule is for has its default value."""
     parameter = inspect.signature(cls).parameters.get(name)
     return parameter is not None and (
@@ -281,10 +283,10 @@ def _is_default(cls, name, value):
     )
 
 
-def is_simple(value):
+def is_simple(value: object) -> bool:
     return isinstance(value, (bool, int, float, str))
 
 
-def _name_of(cls):
+def _name_of(cls: type) -> str | None:
     """Return the name of a class in a file: a sparse container's, or that of a type of numbers."""
     return next((name for name, found in MATRICES.items() if found is cls), name_of_type(cls))

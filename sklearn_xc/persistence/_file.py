@@ -32,16 +32,21 @@ import struct
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from ..utils._interrupts import to_the_end
 from ..utils._memory_limit import require_memory
+
+# What a user may name as a file: its place, or an object that is open for bytes.
+FileLike: TypeAlias = str | os.PathLike | IO[bytes]
 
 MAGIC = b"\x89SKXC\r\n\x1a"
 FORMAT = 3, 0
@@ -69,12 +74,12 @@ DAMAGES = (
 DAY = 24 * 3600  # seconds
 
 
-def padded(size):
+def padded(size: int) -> int:
     """Return the size rounded up to a multiple of ALIGNMENT."""
     return -(-size // ALIGNMENT) * ALIGNMENT
 
 
-def dtype_of(text):
+def dtype_of(text: object) -> np.dtype:
     """Read the dtype of an array in a file; ValueError but for numbers, texts and dates."""
     known = isinstance(text, str) and (DTYPES.fullmatch(text) or DATES.fullmatch(text))
     dtype = np.dtype(text) if known else None
@@ -100,26 +105,26 @@ class Segment(NamedTuple):
     blocks: object
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int:
         itemsize = 1 if self.dtype == JSON else np.dtype(self.dtype).itemsize
         return itemsize * math.prod(self.shape)
 
 
-def array_segment(array, dtype=None):
+def array_segment(array: np.ndarray, dtype: DTypeLike = None) -> Segment:
     """Return the segment of an array of any layout, in C order in the file, and of `dtype`."""
     dtype = array.dtype if dtype is None else np.dtype(dtype)
     dtype_of(dtype.str)
     flat = array.reshape(-1) if array.flags.c_contiguous else array.ravel()
     step = max(1, AT_ONCE // dtype.itemsize)
 
-    def blocks():
+    def blocks() -> Iterator[bytes]:
         for start in range(0, len(flat), step):
             yield flat[start : start + step].astype(dtype, copy=False).tobytes()
 
     return Segment(dtype.str, array.shape, blocks)
 
 
-def json_segment(value):
+def json_segment(value: Any) -> Segment:
     """Return the segment of a long JSON value."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8", "surrogatepass")
     return Segment(JSON, (len(text),), lambda: [text])
@@ -128,7 +133,12 @@ def json_segment(value):
 # ---------------------------------------------------------------------------------------- writing
 
 
-def write(path, manifest, segments, check=None):
+def write(
+    path: Any,
+    manifest: dict[str, Any],
+    segments: list[Segment],
+    check: Callable[[Path], None] | None = None,
+) -> None:
     """Write a model file in the place of `path`, all of it or nothing.
 
     The bytes go into a new file beside it, onto the disk, and then under the name of `path` in one
@@ -184,7 +194,7 @@ def write(path, manifest, segments, check=None):
     _sync_directory(path.parent)
 
 
-def _remove_leftovers(path):
+def _remove_leftovers(path: Path) -> None:
     """Delete what saves to this place that were killed have left a day ago or earlier."""
     with suppress(OSError):
         for name in os.listdir(path.parent):
@@ -194,7 +204,7 @@ def _remove_leftovers(path):
                 left.unlink()
 
 
-def _write_all(handle, manifest, segments):
+def _write_all(handle: int, manifest: dict[str, Any], segments: list[Segment]) -> None:
     front = len(_front(manifest, segments, ["0" * 64] * len(segments)))  # digests are of one length
     os.lseek(handle, front, os.SEEK_SET)
     digests = []
@@ -212,7 +222,7 @@ def _write_all(handle, manifest, segments):
     _write_bytes(handle, _front(manifest, segments, digests))
 
 
-def _front(manifest, segments, digests):
+def _front(manifest: dict[str, Any], segments: list[Segment], digests: list[str]) -> bytes:
     """Return the header and manifest."""
     table = [[s.dtype, list(s.shape), d] for s, d in zip(segments, digests, strict=True)]
     text = json.dumps({**manifest, "segments": table}, allow_nan=False).encode()
@@ -224,13 +234,13 @@ def _front(manifest, segments, digests):
     return start + hashlib.sha256(start + text).digest() + text
 
 
-def _write_bytes(handle, block):
+def _write_bytes(handle: int, block: bytes) -> None:
     view = memoryview(block)
     while view:
         view = view[os.write(handle, view[:AT_ONCE]) :]
 
 
-def _sync_directory(folder):
+def _sync_directory(folder: Path) -> None:
     """Bring the new name onto the disk, where directories can be opened (not on Windows)."""
     if hasattr(os, "O_DIRECTORY"):
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -274,7 +284,7 @@ class Reader:
         If the file is not a model, was truncated or damaged, or is of a newer format.
     """
 
-    def __init__(self, path, mapped):
+    def __init__(self, path: Any, mapped: bool) -> None:
         self.mapped, self._read = mapped, {}
         if hasattr(path, "read"):
             path = path.read()
@@ -291,7 +301,7 @@ class Reader:
             self.size = os.fstat(file.fileno()).st_size
             self._open(file)
 
-    def _open(self, file, content=None):
+    def _open(self, file: IO[bytes], content: bytes | None = None) -> None:
         """Read what comes first of a file, and all the rest of it, or map it."""
         front, self.manifest = self._read_front(file, self.size)
         self._places = self._read_places(front, self.size)
@@ -306,10 +316,10 @@ class Reader:
             for i in range(len(self._places)):
                 self.copy(i)
 
-    def _refuse(self, why):
+    def _refuse(self, why: str) -> NoReturn:
         raise ValueError(f"{self.path} {why}")
 
-    def refuse_content(self, error):
+    def refuse_content(self, error: BaseException) -> NoReturn:
         """Raise ValueError for content that cannot be decoded."""
         newer = ""
         if self.minor > FORMAT[1]:
@@ -320,7 +330,7 @@ class Reader:
         reason = f"{type(error).__name__}: {error}" if type(error) is not ValueError else error
         raise ValueError(f"{self.path} does not hold a valid model: {reason}{newer}") from error
 
-    def _read_front(self, file, size):
+    def _read_front(self, file: IO[bytes], size: int) -> tuple[int, dict[str, Any]]:
         header = file.read(HEADER.size)
         if header[: len(MAGIC)] != MAGIC[: len(header)] or not header:
             self._refuse("is not a model saved by sklearn-xc")
@@ -353,7 +363,7 @@ class Reader:
         except (ValueError, RecursionError) as error:
             self._refuse(f"is damaged: its manifest is not JSON ({error})")
 
-    def _read_places(self, front, size):
+    def _read_places(self, front: int, size: int) -> list[_Place]:
         """Read where the segments are; none reaches beyond the file."""
         places, start = [], front
         try:
@@ -374,12 +384,12 @@ class Reader:
             self._refuse(f"is damaged: {error}")
         return places
 
-    def _place(self, i):
+    def _place(self, i: object) -> _Place:
         if type(i) is not int or not 0 <= i < len(self._places):
             raise ValueError(f"there is no array {i!r}")
         return self._places[i]
 
-    def _bytes(self, place):
+    def _bytes(self, place: _Place) -> np.ndarray:
         """Return the bytes of a segment, read into memory of our own and verified there."""
         memory = np.empty(padded(place.nbytes) + ALIGNMENT, dtype=np.uint8)
         offset = -memory.ctypes.data % ALIGNMENT
@@ -391,12 +401,12 @@ class Reader:
                 part[:] = np.frombuffer(self._map, np.uint8, len(part), place.start + start)
             elif self._file.readinto(part) != len(part):
                 self._refuse("was truncated while it was read")
-            digest.update(part)
+            digest.update(part.data)
         if digest.hexdigest() != place.digest:
             self._refuse("is damaged or was edited: the checksum of an array does not match")
         return memory[: place.nbytes]
 
-    def copy(self, i):
+    def copy(self, i: int) -> Any:
         """Copy array `i` into our memory, or return the value of JSON; verified."""
         place = self._place(i)
         if i not in self._read:
@@ -407,7 +417,7 @@ class Reader:
                 self.refuse_content(error)
         return self._read[i]
 
-    def view(self, i):
+    def view(self, i: int) -> Any:
         """View array `i` in place, read-only, if the file is mapped and the array not small."""
         place = self._place(i)
         if not self.mapped or place.nbytes < SMALL or place.dtype == JSON:
@@ -419,7 +429,7 @@ class Reader:
         return found.reshape(place.shape)
 
 
-def _decoded(found, place):
+def _decoded(found: np.ndarray, place: _Place) -> Any:
     """Return the array or the value of JSON that bytes stand for."""
     if place.dtype == JSON:
         return json.loads(found.tobytes().decode("utf-8", "surrogatepass"))
@@ -429,7 +439,7 @@ def _decoded(found, place):
     return array.reshape(place.shape)
 
 
-def _require_characters(texts):
+def _require_characters(texts: np.ndarray) -> None:
     """Raise ValueError for an array of texts, 1-D, with numbers that are no characters."""
     numbers = texts.view(np.dtype("u4").newbyteorder(texts.dtype.byteorder))
     for start in range(0, len(numbers), AT_ONCE):  # NumPy takes any number for one at first

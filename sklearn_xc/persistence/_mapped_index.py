@@ -1,8 +1,11 @@
 """The index of a model that is mapped: it reads of the file what an answer needs, and checks it."""
 
+from collections.abc import Iterable
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 from scipy import sparse
 
 from .._kernels.topk import _inverted_index as kernel
@@ -38,18 +41,20 @@ class MappedIndex(InvertedIndex):
 
     rows_at_once = ROWS_AT_ONCE
 
-    def __init__(self, shape, **arrays):
+    def __init__(self, shape: tuple[int, int], **arrays: Any) -> None:
         self.shape = shape
         vars(self).update(arrays)
 
-    def _set_postings(self):
+    def _set_postings(self) -> None:
         """Leave postings unset: they are made for each block of rows."""
 
-    def part(self, coef, places):
+    def part(self, coef: object, places: np.ndarray) -> IndexPart:
         """Return a part, as the base does; of the lists only weights of these classes are read."""
         return IndexPart(_ClassesOf(self, places), places)
 
-    def scores_at(self, coef, rows, starts, places, n_threads):
+    def scores_at(
+        self, coef: object, rows: Rows, starts: np.ndarray, places: np.ndarray, n_threads: int
+    ) -> np.ndarray:
         """Score candidates as the base does; each block of rows reads the weights of its own.
 
         Memory: those weights, in the features of the block.
@@ -67,7 +72,7 @@ class MappedIndex(InvertedIndex):
         check_finite(found)
         return found
 
-    def _arguments(self, rows):
+    def _arguments(self, rows: Rows) -> tuple[Any, ...]:
         if rows.shape[1] != self.shape[1]:
             raise ValueError(f"X has {rows.shape[1]} features, but coef_ has {self.shape[1]}")
         features, rows = _compact(self._narrow(rows))
@@ -83,13 +88,13 @@ class MappedIndex(InvertedIndex):
         )
         return rows.indptr, rows.indices, rows.data, rows.dense, postings
 
-    def _lists_of(self, features):
+    def _lists_of(self, features: np.ndarray) -> list[slice]:
         """Return where the lists of the features lie that are not empty."""
         starts, stops = self.indptr[features], self.indptr[features + 1]
         there = stops > starts
         return list(map(slice, starts[there].tolist(), stops[there].tolist()))
 
-    def _weights_of(self, features):
+    def _weights_of(self, features: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return the lists of some features, ascending, and their weights that are stored.
 
         Returns
@@ -106,7 +111,9 @@ class MappedIndex(InvertedIndex):
             starts, full = self._converted(features, stops, starts)
         return indptr, classes, _joined(self.weights, lists, np.float32), stops, starts, full
 
-    def _converted(self, features, stops, starts):
+    def _converted(
+        self, features: np.ndarray, stops: np.ndarray, starts: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the stored weights of some features in float32, and where those of each begin."""
         if self._is_dense():
             full = self.full_weights[features].astype(np.float32)
@@ -126,7 +133,7 @@ class _ClassesOf(MappedIndex):
         The classes, ascending.
     """
 
-    def __init__(self, whole, places):
+    def __init__(self, whole: MappedIndex, places: np.ndarray) -> None:
         self._whole, self._places, self.columns = whole, places, whole.columns
         self.shape = len(places), whole.shape[1]
         ranks = whole.ranks(places)
@@ -142,10 +149,10 @@ class _ClassesOf(MappedIndex):
         self._number = np.zeros(whole.shape[0], dtype=np.int32)  # of ranks, from 1 on; 0 for others
         self._number[self._ranks] = np.arange(1, len(places) + 1)
 
-    def _is_dense(self):
+    def _is_dense(self) -> bool:
         return self._whole._is_dense()
 
-    def _weights_of(self, features):
+    def _weights_of(self, features: np.ndarray) -> tuple[np.ndarray, ...]:
         whole, n = self._whole, len(features)
         starts = whole.indptr[features]
         lengths = whole.indptr[features + 1] - starts
@@ -161,7 +168,7 @@ class _ClassesOf(MappedIndex):
             *self._stored_of(features),
         )
 
-    def _stored_of(self, features):
+    def _stored_of(self, features: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return full_stop, full_start and full_weights of these features, for these classes."""
         whole, stops = self._whole, self.full_stop[features]
         if self._is_dense():
@@ -174,7 +181,9 @@ class _ClassesOf(MappedIndex):
             full[starts[f] : starts[f] + stops[f]] = whole.full_weights[places]
         return stops, starts, full
 
-    def _read(self, starts, lengths):
+    def _read(
+        self, starts: np.ndarray, lengths: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Read lists: return features, own classes and places of the entries wanted."""
         there = np.flatnonzero(lengths)
         starts, bounds = starts[there], np.append(0, np.cumsum(lengths[there]))
@@ -187,7 +196,9 @@ class _ClassesOf(MappedIndex):
         of = np.searchsorted(bounds, hits, side="right") - 1
         return there[of], own[hits] - 1, starts[of] + (hits - bounds[of])
 
-    def _searched(self, starts, lengths, feature):
+    def _searched(
+        self, starts: np.ndarray, lengths: np.ndarray, feature: np.intp
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Search a list for each class in the same way; within bounds in any case."""
         start, length = int(starts[feature]), int(lengths[feature])
         classes = self._whole.classes[start : start + length]
@@ -196,7 +207,9 @@ class _ClassesOf(MappedIndex):
         own = np.flatnonzero(classes[at] == self._ranks)
         return np.full(len(own), feature), own, start + at[own]
 
-    def candidate_scores(self, rows, starts, places, n_threads):
+    def candidate_scores(
+        self, rows: Rows, starts: np.ndarray, places: np.ndarray, n_threads: int
+    ) -> np.ndarray:
         """Return scores of the candidates of each row, by numbers of these classes."""
         features, rows = _compact(self._narrow(rows))
         indptr, ranks, weights, stops, starts_of, full = self._weights_of(features)
@@ -220,12 +233,12 @@ class _ClassesOf(MappedIndex):
         return candidate_scores(index, coef, rows, starts, places, n_threads)
 
 
-def require_within(numbers, low, high, name):
+def require_within(numbers: np.ndarray, low: int, high: int, name: str) -> None:
     if len(numbers) and not (low <= numbers.min() and numbers.max() < high):
         raise ValueError(f"{name} holds numbers outside [{low}, {high})")
 
 
-def _compact(rows):
+def _compact(rows: Rows) -> tuple[np.ndarray, Rows]:
     """Return the features that a block of rows has, and the rows with these alone."""
     start, stop = rows.indptr[0], rows.indptr[-1]
     data = rows.data[start:stop]
@@ -246,7 +259,7 @@ def _compact(rows):
     )
 
 
-def _joined(array, lists, dtype):
+def _joined(array: np.ndarray, lists: Iterable[slice], dtype: DTypeLike) -> np.ndarray:
     """Return the parts of an array one after the other: a copy."""
     parts = [array[part] for part in lists]
     return np.concatenate(parts, dtype=dtype) if parts else np.empty(0, dtype=dtype)

@@ -1,8 +1,12 @@
 """The mixin that saves estimators, and the functions that save and load them."""
 
 import warnings
+from collections.abc import Set as AbstractSet
 from numbers import Real
+from pathlib import Path
+from typing import Any
 
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -10,9 +14,10 @@ from .._version import __version__
 from ..utils._callbacks import CALLBACKS
 from ..utils._locks import ForkSafeRLock
 from ..utils._records import DECLARED, check_record, is_a, packed, require, unpacked
-from ._decoder import Decoder
+from ..utils._typing import LabelsLike
+from ._decoder import Decoder, Origin
 from ._encoder import Encoder, Survey
-from ._file import DAMAGES, Reader, write
+from ._file import DAMAGES, FileLike, Reader, write
 from ._names import with_names
 from ._steps import is_step
 from ._weights import DTYPES
@@ -40,7 +45,7 @@ class SaveMixin:
     _state_record = None  # class of `_state`; a file holds each field as an attribute of its own
     _places = ()  # parameters that the machine which loads decides on, and no file
 
-    def save(self, path, *, dtype="float32", threshold=0.0):
+    def save(self, path: FileLike, *, dtype: str = "float32", threshold: float = 0.0) -> None:
         """Save the fitted estimator in a file that :func:`sklearn_xc.load` reads.
 
         The file holds raw arrays and JSON, nothing that could be executed, and a checksum of every
@@ -71,18 +76,18 @@ class SaveMixin:
         check_is_fitted(self)
         _write(self, path, dtype, threshold)
 
-    def _state_to_save(self, encoder):
+    def _state_to_save(self, encoder: Encoder) -> dict[str, Any]:
         """Name -> value, of all that is not a parameter."""
         self._read_all()
         state = {name: value for name, value in vars(self).items() if name not in self._not_saved}
         return unpacked(state) if "_state" in state else state
 
     @classmethod
-    def _packed(cls, attributes):
+    def _packed(cls, attributes: dict[str, Any]) -> dict[str, Any]:
         """Return attributes of a file as the estimator has them."""
         return attributes if cls._state_record is None else packed(cls._state_record, attributes)
 
-    def _set_loaded_state(self, state, origin):
+    def _set_loaded_state(self, state: dict[str, Any], origin: Origin | None) -> None:
         """Take over the attributes of a file.
 
         Parameters
@@ -97,7 +102,7 @@ class SaveMixin:
             self._origin = origin, state
         self._check_loaded(origin is not None)
 
-    def _check_loaded(self, mapped):
+    def _check_loaded(self, mapped: bool) -> None:
         """Raise ValueError if the attributes are of the wrong kind or do not fit together.
 
         Parameters
@@ -111,7 +116,7 @@ class SaveMixin:
             require(is_a(self._state_record)(self._state), "_state", self._state)
             check_record(self._state)
 
-    def _refuse_undeclared(self, names):
+    def _refuse_undeclared(self, names: AbstractSet[str]) -> None:
         """Raise ValueError for attributes of a file that no test of the class is for."""
         known = DECLARED.get(type(self), set())
         if self._state_record is not None:
@@ -120,10 +125,10 @@ class SaveMixin:
         if unknown:
             raise ValueError(f"{min(unknown)!r} is no attribute of a fitted {type(self).__name__}")
 
-    def _check_late(self, name, value):
+    def _check_late(self, name: str, value: Any) -> None:
         """Raise ValueError if an attribute that was read late does not fit the others."""
 
-    def _read_all(self):
+    def _read_all(self) -> None:
         """Read into memory what is still in a mapped file, before it is changed or copied.
 
         Threads may ask for it at once; others see the mapped state or the one in memory, whole.
@@ -146,7 +151,7 @@ class SaveMixin:
             whole._set_loaded_state(state, None)
             self.__dict__ = vars(whole)
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         """Read an attribute that is still in a mapped file when it is first used."""
         loaded = vars(self).get("_loaded")
         if name == "coef_" and loaded is not None:
@@ -166,11 +171,11 @@ class SaveMixin:
                 vars(self)[name] = placed[name]
         return vars(self)[name]
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         self._read_all()
         return {**super().__getstate__(), VERSION: __version__}
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         state = dict(state)
         if (version := state.pop(VERSION, __version__)) != __version__:
             warnings.warn(
@@ -184,7 +189,13 @@ class SaveMixin:
         super().__setstate__(state)
 
 
-def _write(estimator, path, dtype, threshold, notes=None):
+def _write(
+    estimator: BaseEstimator,
+    path: FileLike,
+    dtype: str,
+    threshold: float,
+    notes: dict[str, Any] | None = None,
+) -> None:
     if dtype not in DTYPES:
         raise ValueError(f"dtype must be one of {list(DTYPES)}, got {dtype!r}")
     if isinstance(threshold, bool) or not isinstance(threshold, Real) or not threshold >= 0:
@@ -203,7 +214,7 @@ def _write(estimator, path, dtype, threshold, notes=None):
     write(path, manifest, encoder.segments, _require_loadable)
 
 
-def _require_loadable(path):
+def _require_loadable(path: Path) -> None:
     """Raise ValueError unless a file that was just written can be loaded.
 
     It is mapped, so that large arrays are not read; what is left is what `load` looks at first.
@@ -224,7 +235,14 @@ def _require_loadable(path):
         ) from error
 
 
-def save(estimator, path, *, names=None, dtype="float32", threshold=0.0):
+def save(
+    estimator: BaseEstimator,
+    path: FileLike,
+    *,
+    names: LabelsLike | None = None,
+    dtype: str = "float32",
+    threshold: float = 0.0,
+) -> None:
     """Save a fitted estimator, or a whole Pipeline, in one file without pickle.
 
     Parameters
@@ -288,19 +306,19 @@ def save(estimator, path, *, names=None, dtype="float32", threshold=0.0):
     _write(estimator, path, dtype, threshold)
 
 
-def save_with_notes(estimator, path, notes: dict):
+def save_with_notes(estimator: BaseEstimator, path: FileLike, notes: dict[str, Any]) -> None:
     """Save a fitted estimator as :func:`save` does, and an object of JSON that `load` ignores."""
     check_is_fitted(estimator)
     _write(estimator, path, "float32", 0.0, notes)
 
 
-def read_notes(path) -> dict:
+def read_notes(path: FileLike | bytes) -> dict[str, Any]:
     """Return the object of JSON that a model was saved with, empty if there was none."""
     notes = Reader(path, True).manifest.get("notes")
     return notes if isinstance(notes, dict) else {}
 
 
-def save_problems(estimator):
+def save_problems(estimator: BaseEstimator) -> list[str]:
     """Say what of an estimator :func:`save` would refuse, before it is fitted.
 
     Parameters
@@ -334,7 +352,7 @@ def save_problems(estimator):
     return survey.problems
 
 
-def load(path, mmap_mode=None):
+def load(path: FileLike | bytes, mmap_mode: str | None = None) -> Any:
     """Load an estimator that was saved with its method ``save``, or by :func:`save`.
 
     Nothing in a file is executed, whoever wrote it: it holds numbers and texts only, and the

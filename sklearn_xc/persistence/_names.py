@@ -4,13 +4,15 @@ from copy import copy
 from dataclasses import replace
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from ..utils._label_places import check_names
+from ..utils._typing import LabelsLike
 
 
-def with_names(estimator, names):
+def with_names(estimator: BaseEstimator, names: LabelsLike) -> BaseEstimator:
     """Return a shallow copy of a fitted estimator that calls its labels by other names.
 
     Parameters

@@ -5,8 +5,11 @@ the features that a row has, a list of (label, weight) for each feature, and add
 their labels stand: scores[row, label] = intercept[label] + sum of data * weight.
 """
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from ..utils._optional_import import optional_import
 from ._pecos import linear_parts
@@ -51,7 +54,7 @@ TopK scores_of_all k = scores labels"""
 DENSE = "Gemm X weights intercept = scores_of_all\nTopK scores_of_all k = scores labels"
 
 
-def write_onnx(model, path: str):
+def write_onnx(model: BaseEstimator, path: str) -> None:
     """Write a linear classifier, with sparse weights where these take fewer bytes."""
     onnx = optional_import("onnx", "writing ONNX")
     helper, array, integer, real = onnx.helper, onnx.numpy_helper.from_array, 7, 1
@@ -68,7 +71,10 @@ def write_onnx(model, path: str):
         values |= {name: np.array([number]) for name, number in numbers.items()}
         inputs = {"indices": (integer, ["m"]), "data": (real, ["m"]), "rows": (integer, ["m"])}
         inputs["n"] = integer, [1]
-    details = {"ScatterElements": {"reduction": "add"}, "Cast": {"to": integer}}
+    details: dict[str, dict[str, Any]] = {
+        "ScatterElements": {"reduction": "add"},
+        "Cast": {"to": integer},
+    }
     details |= {"TopK": {"axis": 1}, "Concat": {"axis": 0}}
     details["ConstantOfShape"] = {"value": array(np.zeros(1, np.int64))}
     nodes = []

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
 PECOS = {  # one matrix of weights: a tree of one level, whose scores stay as they are
     "": {"__meta__": {"class_fullname": "pecos.xmc.xlinear.model###XLinearModel"}},
@@ -28,7 +29,7 @@ PECOS = {  # one matrix of weights: a tree of one level, whose scores stay as th
 }
 
 
-def linear_parts(model) -> tuple[sparse.csr_matrix, np.ndarray]:
+def linear_parts(model: BaseEstimator) -> tuple[sparse.csr_matrix, np.ndarray]:
     """Return weights and intercepts of a linear classifier; ValueError for one of another kind."""
     n_labels, n_features = len(model.classes_), getattr(model, "n_features_in_", 0)
     if getattr(getattr(model, "coef_", None), "shape", None) != (n_labels, n_features):
@@ -38,7 +39,7 @@ def linear_parts(model) -> tuple[sparse.csr_matrix, np.ndarray]:
     return sparse.csr_matrix(model.coef_), intercept
 
 
-def write_pecos(model, path: str):
+def write_pecos(model: BaseEstimator, path: str) -> None:
     """Write the weights of a linear classifier into a folder."""
     (coef, intercept), folder = linear_parts(model), Path(path)
     W = sparse.vstack([coef.T, sparse.csr_matrix(intercept)], format="csc", dtype=np.float32)

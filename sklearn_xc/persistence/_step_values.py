@@ -1,6 +1,7 @@
 """Values of parameters and attributes of scikit-learn's steps, tested before they are used."""
 
 from collections import UserList
+from collections.abc import Callable
 from numbers import Integral
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.feature_selection import (
     mutual_info_classif,
     mutual_info_regression,
 )
+from sklearn.preprocessing import OneHotEncoder
 
 SCORES = (f_classif, chi2, f_regression, mutual_info_classif, mutual_info_regression)
 FUNCTIONS = {f"sklearn.{f.__name__}": f for f in SCORES}
@@ -18,7 +20,7 @@ NUMBER_TYPES = {"float": float, "int": int}
 SIMPLE = bool, int, float, str, np.generic, np.ndarray, np.dtype, slice, np.random.RandomState
 
 
-def is_plain(value):
+def is_plain(value: object) -> bool:
     """Return whether a value is of numbers, texts and arrays, and containers of these."""
     if value is None or isinstance(value, SIMPLE):
         return True
@@ -28,7 +30,7 @@ def is_plain(value):
     return isinstance(value, kinds) and all(map(is_plain, value))
 
 
-def is_vocabulary(value):
+def is_vocabulary(value: object) -> bool:
     """Return whether a dict numbers words from 0 on, as text vectorizers have it."""
     return (
         type(value) is dict
@@ -39,14 +41,14 @@ def is_vocabulary(value):
     )
 
 
-def words_of(vocabulary):
+def words_of(vocabulary: dict[str, int]) -> np.ndarray:
     """Return the words of a vocabulary in the order of their numbers."""
     words = np.empty(len(vocabulary), dtype=object)
     words[list(vocabulary.values())] = list(vocabulary)
     return words
 
 
-def vocabulary(words):
+def vocabulary(words: np.ndarray) -> dict[str, int]:
     """Return word -> number, of an array of words."""
     if words.ndim != 1 or not all(type(word) is str for word in words):
         raise ValueError("the words of a vocabulary are not texts")
@@ -56,7 +58,7 @@ def vocabulary(words):
     return found
 
 
-def is_number_type(value):
+def is_number_type(value: object) -> bool:
     """Return whether a value says of which type numbers are."""
     return (
         value is None
@@ -65,14 +67,14 @@ def is_number_type(value):
     )
 
 
-def name_of_type(cls):
+def name_of_type(cls: type) -> str | None:
     """Return the name of a type of numbers in a file; None for other types."""
     if issubclass(cls, np.number) and getattr(np, cls.__name__, None) is cls:
         return cls.__name__
     return next((name for name, found in NUMBER_TYPES.items() if found is cls), None)
 
 
-def number_type(name):
+def number_type(name: object) -> type:
     """Return the type of numbers of a name."""
     if not isinstance(name, str):
         raise ValueError(f"{name!r} is no type of numbers")
@@ -82,24 +84,24 @@ def number_type(name):
     return found
 
 
-def name_of_function(value):
+def name_of_function(value: object) -> str | None:
     """Return the name of a function in a file; None for what a file cannot name."""
     if isinstance(value, np.ufunc) and getattr(np, value.__name__, None) is value:
         return f"numpy.{value.__name__}"
     return next((name for name, function in FUNCTIONS.items() if function is value), None)
 
 
-def is_function(value):
+def is_function(value: object) -> bool:
     """Return whether a value is a ufunc of NumPy."""
     return isinstance(value, np.ufunc) and name_of_function(value) is not None
 
 
-def is_score(value):
+def is_score(value: object) -> bool:
     """Return whether a value is a score function of scikit-learn's feature selection."""
     return any(value is score for score in SCORES)
 
 
-def function(name):
+def function(name: object) -> Callable:
     """Return the function of a name: a ufunc of NumPy, or a score of scikit-learn's."""
     if isinstance(name, str) and name.startswith("numpy."):
         found = getattr(np, name.removeprefix("numpy."), None)
@@ -110,7 +112,7 @@ def function(name):
     return FUNCTIONS[name]
 
 
-def require_encoder(encoder):
+def require_encoder(encoder: OneHotEncoder) -> None:
     """Refuse a loaded OneHotEncoder that would point outside of the matrix which it makes.
 
     Codes of a feature go up to the number of its categories, or of the groups that these are in;
@@ -140,11 +142,11 @@ def require_encoder(encoder):
         raise ValueError("a OneHotEncoder has other columns than its categories give")
 
 
-def is_bool(value):
+def is_bool(value: object) -> bool:
     return isinstance(value, (bool, np.bool_))
 
 
-def _n_codes(values, groups, rare):
+def _n_codes(values: object, groups: object, rare: object) -> int:
     """Return how many codes a feature of a OneHotEncoder has.
 
     Parameters

@@ -7,7 +7,7 @@ codec of Python's registry at large, a number of processes, or code.
 
 from functools import partial
 from numbers import Integral
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -68,21 +68,21 @@ class Rule(NamedTuple):
     words: str
 
 
-def _only(*values):
+def _only(*values: Any) -> Rule:
     words = " or ".join(map(repr, values))
     return Rule(lambda value: any(value is one or _same(value, one) for one in values), words)
 
 
-def _same(value, one):
+def _same(value: object, one: object) -> bool:
     return type(value) is type(one) and value == one
 
 
-def _is_part(value):
+def _is_part(value: object) -> bool:
     """Return whether a value can be a step of a composition, of whatever kind."""
     return isinstance(value, BaseEstimator) or value is None or is_text(value)
 
 
-def _are_parts(value, length):
+def _are_parts(value: object, length: int) -> bool:
     return isinstance(value, (list, tuple)) and all(
         isinstance(item, (list, tuple))
         and len(item) == length
@@ -93,11 +93,11 @@ def _are_parts(value, length):
     )
 
 
-def _is_column_choice(value):
+def _is_column_choice(value: object) -> bool:
     return isinstance(value, slice) or (is_plain(value) and not isinstance(value, dict))
 
 
-def _is_ngram_range(value):
+def _is_ngram_range(value: object) -> bool:
     return (
         isinstance(value, (list, tuple, np.ndarray))
         and len(value) == 2
@@ -105,25 +105,25 @@ def _is_ngram_range(value):
     )
 
 
-def _is_words(value):
+def _is_words(value: object) -> bool:
     if value is None or is_text(value):
         return True
     return isinstance(value, (list, tuple, set, frozenset)) and all(map(is_text, value))
 
 
-def _is_given_vocabulary(value):
+def _is_given_vocabulary(value: object) -> bool:
     if isinstance(value, dict):
         return all(map(is_text, value)) and all(isinstance(n, Integral) for n in value.values())
     return not is_text(value) and _is_words(value)
 
 
-def _are_weights(value):
+def _are_weights(value: object) -> bool:
     return value is None or (
         isinstance(value, dict) and all(map(is_text, value)) and all(map(is_number, value.values()))
     )
 
 
-def _is_own_output(value):
+def _is_own_output(value: object) -> bool:
     """Return whether it is what ``set_output`` leaves."""
     return isinstance(value, dict) and all(map(is_text, [*value, *value.values()]))
 
@@ -186,7 +186,7 @@ class Step(NamedTuple):
     parameters: dict
     attributes: dict
 
-    def rule(self, name):
+    def rule(self, name: str) -> Rule | None:
         """Return the rule of a parameter or an attribute; None if there is none."""
         return self.parameters.get(name) or self.attributes.get(name)
 
@@ -198,7 +198,7 @@ COMMON = {
 }
 
 
-def _step(cls, parameters="", attributes="", **rules):
+def _step(cls: type, parameters: str = "", attributes: str = "", /, **rules: Rule) -> Step:
     """Return a row of the table: names of plain parameters and attributes, and rules for others."""
     of_parameters = dict.fromkeys(parameters.split(), PLAIN)
     of_attributes = COMMON | dict.fromkeys(attributes.split(), PLAIN)
@@ -208,7 +208,7 @@ def _step(cls, parameters="", attributes="", **rules):
     return Step(cls, of_parameters, of_attributes)
 
 
-def _a(cls):
+def _a(cls: type) -> Rule:
     return Rule(lambda value: value is None or type(value) is cls, f"a {cls.__name__}")
 
 
@@ -343,13 +343,15 @@ _ROWS = (
 STEPS = {step.cls.__name__: step for step in _ROWS}
 
 
-def is_step(value):
+def is_step(value: object) -> bool:
     """Return whether a value is an estimator of scikit-learn that a model file may hold."""
     step = STEPS.get(type(value).__name__)
     return step is not None and type(value) is step.cls
 
 
-def made_step(name: str, parameters, attributes, version):
+def made_step(
+    name: str, parameters: dict[str, Any], attributes: dict[str, Any], version: object
+) -> BaseEstimator:
     """Make an estimator of scikit-learn of what a file says.
 
     Parameters

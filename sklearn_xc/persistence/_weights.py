@@ -5,6 +5,9 @@ so that a mapped model predicts without building anything. `coef_`, class by cla
 them.
 """
 
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
 import numpy as np
 from scipy import sparse
 
@@ -14,9 +17,12 @@ from ..topk._layout import Layout, ranks_of
 from ..utils._column_map import ColumnMap
 from ..utils._csr import narrow_pointers
 from ..utils._matrix import narrow_indices
+from ..utils._typing import Matrix
 from ._file import AT_ONCE, Segment, array_segment
 from ._mapped_index import MappedIndex, require_within
 
+# An array of a file by its name; whether it may stay where it is mapped.
+ArrayReader: TypeAlias = Callable[[str, bool], np.ndarray]
 PADDING = 1.125  # places for each class, at most; small numbers of classes are stored without
 DTYPES = {"float32": np.dtype("<f4"), "float16": np.dtype("<f2")}
 
@@ -32,10 +38,10 @@ class StoredWeights:
     dtype : {"float32", "float16"}
     """
 
-    def __init__(self, index, is_sparse, dtype):
+    def __init__(self, index: InvertedIndex, is_sparse: bool, dtype: str) -> None:
         self.index, self.is_sparse, self.dtype = index, is_sparse, DTYPES[dtype]
 
-    def segments(self):
+    def segments(self) -> dict[str, Segment]:
         """Name -> Segment."""
         index, n_classes = self.index, self.index.shape[0]
         used, features = self._used()
@@ -61,7 +67,7 @@ class StoredWeights:
                 raise ValueError("the weights do not lie as a file lays them out")
         return segments
 
-    def _used(self):
+    def _used(self) -> tuple[np.ndarray | None, np.ndarray]:
         """Return which lists are written, None for all, and the features that these are of.
 
         None of the latter where they are all that there are. A hashed space has a million columns,
@@ -75,7 +81,7 @@ class StoredWeights:
         used = np.flatnonzero((np.diff(index.indptr) > 0) | (index.full_stop > 0))
         return (used, used) if 0 < len(used) < index.shape[1] // 4 else (None, every)
 
-    def _converted(self, weights, n):
+    def _converted(self, weights: np.ndarray, n: int) -> Segment:
         """Convert the first n columns of a matrix, in whole cache lines where that costs little."""
         if weights.ndim == 1:
             n = len(weights)
@@ -85,7 +91,7 @@ class StoredWeights:
             shape = weights.shape[0], places if places <= PADDING * n else n
         step = max(1, AT_ONCE // max(1, 4 * np.prod(shape[1:], dtype=int)))
 
-        def blocks():
+        def blocks() -> Iterator[bytes]:
             for start in range(0, shape[0], step):
                 part = weights[start : start + step]
                 block = np.zeros((len(part), *shape[1:]), dtype=self.dtype)
@@ -95,7 +101,9 @@ class StoredWeights:
         return Segment(self.dtype.str, shape, blocks)
 
 
-def weights_to_store(coef, intercept, index, dtype, threshold):
+def weights_to_store(
+    coef: Matrix, intercept: np.ndarray, index: InvertedIndex, dtype: str, threshold: float
+) -> StoredWeights:
     """Return arrays to write for the weights of a model.
 
     Parameters
@@ -162,7 +170,9 @@ class LoadedWeights:
         If the arrays do not fit together, or point outside one another.
     """
 
-    def __init__(self, shape, is_sparse, array, mapped):
+    def __init__(
+        self, shape: tuple[int, int], is_sparse: bool, array: ArrayReader, mapped: bool
+    ) -> None:
         if len(shape) != 2 or not all(type(n) is int and 0 < n < 2**31 for n in shape):
             raise ValueError(f"weights of shape {shape}")
         self.is_sparse, self._coef = is_sparse, None
@@ -200,7 +210,7 @@ class LoadedWeights:
             large[name] = large[name].astype(np.float32, copy=False)
         self.index = InvertedIndex.from_arrays(shape, **small, **where, **large)
 
-    def coef(self):
+    def coef(self) -> Matrix:
         """Return `coef_`, made when first asked for; of a dense model a view of the file's
         array.
         """
@@ -209,14 +219,14 @@ class LoadedWeights:
         return self._coef
 
 
-def _of_dense(full, shape):
+def _of_dense(full: np.ndarray, shape: tuple[int, int]) -> dict[str, Any]:
     """Return how dense weights lie, feature by feature."""
     if full.ndim != 2 or len(full) != shape[1] or full.shape[1] < shape[0]:
         raise ValueError(f"full_weights has the shape {full.shape}")
     return all_stored(full, shape)
 
 
-def _features(array, n_features):
+def _features(array: ArrayReader, n_features: int) -> np.ndarray | None:
     """Return the features that a file has weights of; None for all."""
     used = _typed(array("features", False), "features", "<i8", None)
     if used.shape == (0,):
@@ -226,7 +236,9 @@ def _features(array, n_features):
     return used
 
 
-def _of_prefixes(array, full, shape, n_listed):
+def _of_prefixes(
+    array: ArrayReader, full: np.ndarray, shape: tuple[int, int], n_listed: int
+) -> dict[str, Any]:
     """Return how the weights of a sparse model lie, from the arrays of its file."""
     order = _typed(array("order", False), "order", "<i4", None)
     stops = _typed(array("full_stop", False), "full_stop", "<i4", n_listed)
@@ -246,14 +258,16 @@ def _of_prefixes(array, full, shape, n_listed):
     }
 
 
-def _typed(array, name, dtypes, length):
+def _typed(
+    array: np.ndarray, name: str, dtypes: str | tuple[str, ...], length: int | None
+) -> np.ndarray:
     dtypes = (dtypes,) if isinstance(dtypes, str) else dtypes
     if array.dtype.str not in dtypes or (length is not None and array.shape != (length,)):
         raise ValueError(f"{name} has the dtype {array.dtype} and the shape {array.shape}")
     return array
 
 
-def require_lists(arrays, n_lists, n_classes):
+def require_lists(arrays: tuple[np.ndarray, ...], n_lists: int, n_classes: int) -> None:
     """Check lists of classes and values, as kernels take them, that were loaded.
 
     Parameters
@@ -277,19 +291,19 @@ def require_lists(arrays, n_lists, n_classes):
     _typed(others, "values", "<f4", indptr[-1] if others.size else 0)
 
 
-def _require_ascending(indptr):
+def _require_ascending(indptr: np.ndarray) -> None:
     if indptr[0] != 0 or (np.diff(indptr) < 0).any():
         raise ValueError("the starts of the lists of weights do not ascend from 0")
 
 
-def _dense(index):
+def _dense(index: InvertedIndex) -> np.ndarray:
     full = index.full_weights
     coef = full.astype(np.float32, copy=False)[:, : index.shape[0]].T
     coef.flags.writeable = False
     return coef
 
 
-def _class_by_class(index):
+def _class_by_class(index: InvertedIndex) -> sparse.csr_array:
     """Return CSR weights from an index: of each feature what is stored, and then its list."""
     n_classes, lengths, ranks, weights = index.shape[0], np.diff(index.indptr), [], []
     done = 0
@@ -302,11 +316,11 @@ def _class_by_class(index):
         lengths[feature] += len(users)
         done = list_start
     # copies: of a mapped file as well
-    ranks = np.concatenate([*ranks, index.classes[done:]], dtype=np.int32)
-    weights = np.concatenate([*weights, index.weights[done:]], dtype=np.float32)
-    require_within(ranks, 0, n_classes, "classes")
+    classes = np.concatenate([*ranks, index.classes[done:]], dtype=np.int32)
+    values = np.concatenate([*weights, index.weights[done:]], dtype=np.float32)
+    require_within(classes, 0, n_classes, "classes")
     starts = narrow_pointers(np.append(0, np.cumsum(lengths)))
-    coef = sparse.csc_array((weights, ranks, starts), shape=(n_classes, len(lengths))).tocsr()
+    coef = sparse.csc_array((values, classes, starts), shape=(n_classes, len(lengths))).tocsr()
     if index.order is not None:
         coef = coef[ranks_of(index.order)]
     coef.sort_indices()
