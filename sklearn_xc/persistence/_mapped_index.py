@@ -17,8 +17,8 @@ from ..utils._rows import Rows
 
 # What is read at once of a mapped file; between two blocks of rows memory is given back.
 ROWS_AT_ONCE = 256
-# Lists with more entries than this, and so many more for each class wanted, are searched for each
-# of these, others are read.
+# Lists with more than READ_AT_LEAST entries, and WORTH_SEARCHING more for each class wanted, are
+# searched for each of these; others are read.
 READ_AT_LEAST, WORTH_SEARCHING = 4096, 16
 
 
@@ -30,13 +30,8 @@ class MappedIndex(InvertedIndex):
     file holds nor what another program writes into it meanwhile leads them out of bounds. Weights
     that are stored for all classes are only ever values, and stay where they are.
 
-    Parameters
-    ----------
-    shape : tuple (n_columns, n_features)
-    order, indptr, full_stop, full_start, n_stored, intercept, by_intercept, columns : object
-        In memory and checked.
-    classes, weights, full_weights : ndarray
-        Mapped; the weights of float32 or float16.
+    Of the arrays, `classes`, `weights` and `full_weights` are mapped, the weights of float32 or
+    float16; all others are in memory and checked.
     """
 
     rows_at_once = ROWS_AT_ONCE
@@ -49,7 +44,10 @@ class MappedIndex(InvertedIndex):
         """Leave postings unset: they are made for each block of rows."""
 
     def part(self, coef: object, places: np.ndarray) -> IndexPart:
-        """Return a part, as the base does; of the lists only weights of these classes are read."""
+        """Return a part, as the base does; of the lists only weights of these classes are read.
+
+        `coef` is not used: it would have to be made of the whole file.
+        """
         return IndexPart(_ClassesOf(self, places), places)
 
     def scores_at(
@@ -60,6 +58,7 @@ class MappedIndex(InvertedIndex):
         Memory: those weights, in the features of the block.
         """
         found = np.empty(len(places), dtype=np.float32)
+        # Candidates of all samples together may be all classes; those of a block are few.
         for first, block in row_blocks(rows, self.rows_at_once):
             of_block = starts[first : first + block.shape[0] + 1]
             part = slice(of_block[0], of_block[-1])
@@ -73,8 +72,11 @@ class MappedIndex(InvertedIndex):
         return found
 
     def _arguments(self, rows: Rows) -> tuple[Any, ...]:
+        """Return arguments of the kernels for a block of rows: copies of the lists it needs."""
         if rows.shape[1] != self.shape[1]:
             raise ValueError(f"X has {rows.shape[1]} features, but coef_ has {self.shape[1]}")
+        # Features are renumbered to those of the block, so that the copies have no empty lists for
+        # the others, of which a hashed space has a million.
         features, rows = _compact(self._narrow(rows))
         *weights, full = self._weights_of(features)
         postings = kernel.Postings(
@@ -95,18 +97,17 @@ class MappedIndex(InvertedIndex):
         return list(map(slice, starts[there].tolist(), stops[there].tolist()))
 
     def _weights_of(self, features: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Return the lists of some features, ascending, and their weights that are stored.
-
-        Returns
-        -------
-        indptr, classes, weights, full_stop, full_start, full_weights : ndarray
-            Of these features.
-        """
+        """Return indptr, classes, weights, full_stop, full_start and full_weights of features."""
         lists = self._lists_of(features)
         classes = _joined(self.classes, lists, self.classes.dtype)
+        # Of the copy, after it was made: the kernel adds to the score of each class, and a class
+        # outside, which another program may write into the file at any moment, would be a write out
+        # of bounds.
         require_within(classes, 0, self.shape[0], "a damaged model file: the array classes")
         indptr = np.append(0, np.cumsum(np.diff(self.indptr)[features]))
         stops, starts, full = self.full_stop[features], self.full_start[features], self.full_weights
+        # Weights of float32 are read in place: bounds come from full_start and full_stop, which are
+        # in memory, and any bits are a number.
         if full.dtype != np.float32:
             starts, full = self._converted(features, stops, starts)
         return indptr, classes, _joined(self.weights, lists, np.float32), stops, starts, full
@@ -118,20 +119,14 @@ class MappedIndex(InvertedIndex):
         if self._is_dense():
             full = self.full_weights[features].astype(np.float32)
             return np.arange(len(features)) * full.shape[1], full
+        # Whole blocks, as `Layout.starts` lays them out and kernels read them.
         lengths = np.minimum(n_places(stops.astype(np.int64)), self.n_stored)
         parts = list(map(slice, starts.tolist(), (starts + lengths).tolist()))
         return np.cumsum(lengths) - lengths, _joined(self.full_weights, parts, np.float32)
 
 
 class _ClassesOf(MappedIndex):
-    """Some classes of a mapped index, by numbers of their own.
-
-    Parameters
-    ----------
-    whole : MappedIndex
-    places : ndarray of int (n_places,)
-        The classes, ascending.
-    """
+    """Some classes of a mapped index, ascending, by numbers of their own."""
 
     def __init__(self, whole: MappedIndex, places: np.ndarray) -> None:
         self._whole, self._places, self.columns = whole, places, whole.columns
@@ -146,20 +141,26 @@ class _ClassesOf(MappedIndex):
             self.n_stored = n_places(len(places))
         self._ranks = np.sort(ranks)
         self._set_intercept(whole.intercept[self._ranks])
-        self._number = np.zeros(whole.shape[0], dtype=np.int32)  # of ranks, from 1 on; 0 for others
+        # Own number of each rank of the whole, from 1 on; 0 for classes that are not among these.
+        self._number = np.zeros(whole.shape[0], dtype=np.int32)
         self._number[self._ranks] = np.arange(1, len(places) + 1)
 
     def _is_dense(self) -> bool:
+        """Return whether the whole index is of dense weights."""
         return self._whole._is_dense()
 
     def _weights_of(self, features: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return what the base does, of these classes, by their own numbers."""
         whole, n = self._whole, len(features)
         starts = whole.indptr[features]
         lengths = whole.indptr[features + 1] - starts
+        # A list of n entries is read in n steps, or searched for c classes in c log n. That of a
+        # common word has an entry for nearly every class, of which a few are wanted.
         long = lengths > READ_AT_LEAST + WORTH_SEARCHING * len(self._places)
         found = [self._read(starts, np.where(long, 0, lengths))]
         found += [self._searched(starts, lengths, feature) for feature in np.flatnonzero(long)]
         feature, own, at = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        # Stable: the entries of a feature keep the order of its list, which ascends.
         order = np.argsort(feature, kind="stable")
         return (
             np.append(0, np.cumsum(np.bincount(feature, minlength=n))),
@@ -184,12 +185,13 @@ class _ClassesOf(MappedIndex):
     def _read(
         self, starts: np.ndarray, lengths: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Read lists: return features, own classes and places of the entries wanted."""
+        """Read lists; return the features, own classes and places of the entries wanted."""
         there = np.flatnonzero(lengths)
         starts, bounds = starts[there], np.append(0, np.cumsum(lengths[there]))
         stops = starts + lengths[there]
         lists = map(slice, starts.tolist(), stops.tolist())
         classes = _joined(self._whole.classes, lists, self._whole.classes.dtype)
+        # The next line follows them into an array of ours.
         require_within(classes, 0, len(self._number), "a damaged model file: the array classes")
         own = self._number[classes]
         hits = np.flatnonzero(own)
@@ -199,10 +201,13 @@ class _ClassesOf(MappedIndex):
     def _searched(
         self, starts: np.ndarray, lengths: np.ndarray, feature: np.intp
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Search a list for each class in the same way; within bounds in any case."""
+        """Search a list for each class by bisection; return what `_read` does."""
         start, length = int(starts[feature]), int(lengths[feature])
         classes = self._whole.classes[start : start + length]
-        ranks = self._ranks.astype(classes.dtype)  # of another type, the whole list is converted
+        # Of the type of the list: otherwise NumPy converts the whole list first.
+        ranks = self._ranks.astype(classes.dtype)
+        # Bisection of a list that does not ascend ends somewhere in it: a forged file gets a wrong
+        # answer, within bounds.
         at = np.minimum(np.searchsorted(classes, ranks), length - 1)
         own = np.flatnonzero(classes[at] == self._ranks)
         return np.full(len(own), feature), own, start + at[own]
@@ -220,6 +225,8 @@ class _ClassesOf(MappedIndex):
             intercept=self.intercept,
         )
         coef = None
+        # A list and the stored weights of a feature are two parts of one row of weights; here they
+        # are joined again, since the kernel of candidates reads weights class by class.
         if not self._is_dense():
             firsts = [np.arange(stop) for stop in stops]
             stored = [
@@ -234,12 +241,14 @@ class _ClassesOf(MappedIndex):
 
 
 def require_within(numbers: np.ndarray, low: int, high: int, name: str) -> None:
+    """Raise ValueError unless all numbers are in [low, high)."""
     if len(numbers) and not (low <= numbers.min() and numbers.max() < high):
         raise ValueError(f"{name} holds numbers outside [{low}, {high})")
 
 
 def _compact(rows: Rows) -> tuple[np.ndarray, Rows]:
     """Return the features that a block of rows has, and the rows with these alone."""
+    # A block of rows is a view, whose pointers need not begin at 0.
     start, stop = rows.indptr[0], rows.indptr[-1]
     data = rows.data[start:stop]
     if rows.dense:

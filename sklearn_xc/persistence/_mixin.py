@@ -34,16 +34,19 @@ class SaveMixin:
     What is saved are the parameters and whatever else ``vars`` shows, in the kinds of values that
     `_encoder.Encoder` knows. A subclass checks them in ``_check_loaded`` before any kernel can see
     them, and names all that a file may hold in the call of ``require_attributes`` there; one with
-    attributes that are made anew when they are needed adds their names to ``_not_saved``, one with
+    attributes that are made again when they are needed adds their names to ``_not_saved``, one with
     parameters that name files or folders lists them in ``_places``.
     Linear weights of a mapped file are in ``_loaded``, as `LoadedWeights`, until all is read.
     """
 
+    # Made again where they are needed. A file that held an index could contradict its weights.
     _not_saved = "_index_cache", "_origin", "_warned_of_empty", "_column_map", CALLBACKS
     _shown_otherwise = ()  # attributes that a property shows in another form
     _absent = {}  # noqa: RUF012  method that users look for in vain -> what to use
     _state_record = None  # class of `_state`; a file holds each field as an attribute of its own
-    _places = ()  # parameters that the machine which loads decides on, and no file
+    # Parameters that name files or folders: the machine that loads decides where it writes, no
+    # file.
+    _places = ()
 
     def save(self, path: FileLike, *, dtype: str = "float32", threshold: float = 0.0) -> None:
         """Save the fitted estimator in a file that :func:`sklearn_xc.load` reads.
@@ -77,7 +80,7 @@ class SaveMixin:
         _write(self, path, dtype, threshold)
 
     def _state_to_save(self, encoder: Encoder) -> dict[str, Any]:
-        """Name -> value, of all that is not a parameter."""
+        """Return all that is not a parameter, by name."""
         self._read_all()
         state = {name: value for name, value in vars(self).items() if name not in self._not_saved}
         return unpacked(state) if "_state" in state else state
@@ -88,16 +91,13 @@ class SaveMixin:
         return attributes if cls._state_record is None else packed(cls._state_record, attributes)
 
     def _set_loaded_state(self, state: dict[str, Any], origin: Origin | None) -> None:
-        """Take over the attributes of a file.
+        """Take over the attributes of a file, by name.
 
-        Parameters
-        ----------
-        state : dict
-            Name -> value; arrays may be mapped if `origin` is given.
-        origin : Origin or None
-            Where the attributes can be read into memory, and those that `state` lacks.
+        With an `origin` arrays may be mapped, and some attributes still be missing, which are read
+        from there.
         """
         vars(self).update(state)
+        # With the state as it was read: what the user has replaced since is not read again.
         if origin is not None:
             self._origin = origin, state
         self._check_loaded(origin is not None)
@@ -105,12 +105,9 @@ class SaveMixin:
     def _check_loaded(self, mapped: bool) -> None:
         """Raise ValueError if the attributes are of the wrong kind or do not fit together.
 
-        Parameters
-        ----------
-        mapped : bool
-            Whether large arrays are in a mapped file, where only their shapes are looked at, and
-            attributes with sparse matrices may still be missing. It is called again once all is
-            in memory, before anything is trained.
+        If `mapped`, large arrays are in a mapped file, where only their shapes are looked at, and
+        attributes with sparse matrices may still be missing. It is called again once all is in
+        memory, before anything is trained.
         """
         if self._state_record is not None and "_state" in vars(self):
             require(is_a(self._state_record)(self._state), "_state", self._state)
@@ -118,6 +115,8 @@ class SaveMixin:
 
     def _refuse_undeclared(self, names: AbstractSet[str]) -> None:
         """Raise ValueError for attributes of a file that no test of the class is for."""
+        # Methods find attributes by name, also optional ones: one that no test is for could be
+        # anything where a kernel takes an array of a certain length.
         known = DECLARED.get(type(self), set())
         if self._state_record is not None:
             known = known | {f"_{name}" for name in self._state_record._fields_of_record}
@@ -135,6 +134,8 @@ class SaveMixin:
         """
         if "_origin" not in vars(self):
             return
+        # One lock for all models, which a thread may take again: an estimator inside another is
+        # read in the midst of reading that one.
         with _READING.held:
             if "_origin" not in vars(self):  # another thread was first
                 return
@@ -145,23 +146,29 @@ class SaveMixin:
                     mine._read_all()
                 elif name not in vars(self) or mine is placed.get(name):  # not replaced since
                     state[name] = value
+            # A copy takes in the state and is checked; if that fails, this model is as it was.
             whole = object.__new__(type(self))
             vars(whole).update(vars(self))
             del whole._origin
             whole._set_loaded_state(state, None)
+            # One assignment: a thread that predicts meanwhile sees all attributes mapped or none.
             self.__dict__ = vars(whole)
 
     def __getattr__(self, name: str) -> Any:
         """Read an attribute that is still in a mapped file when it is first used."""
+        # Python calls this only for names that it has not found. By `vars`, since `self._loaded`
+        # would end here again.
         loaded = vars(self).get("_loaded")
         if name == "coef_" and loaded is not None:
             return loaded.coef()
         origin, placed = vars(self).get("_origin", (None, None))
+        # Sparse matrices are late: they have to be read to be checked, which would take from
+        # mapping what it is for.
         if origin is None or name not in origin.late():
             if name in self._absent:
                 kind = type(self).__name__
                 raise AttributeError(f"{kind} has no {name}: {self._absent[name]}")
-            return object.__getattribute__(self, name)  # raises AttributeError
+            return object.__getattribute__(self, name)  # raises AttributeError, in Python's words
         with _READING.held:
             if name not in vars(self):
                 if name not in placed:  # a copy that a prediction took may have read it
@@ -196,6 +203,7 @@ def _write(
     threshold: float,
     notes: dict[str, Any] | None = None,
 ) -> None:
+    """Encode an estimator, or a step of scikit-learn, and write the file; see `save`."""
     if dtype not in DTYPES:
         raise ValueError(f"dtype must be one of {list(DTYPES)}, got {dtype!r}")
     if isinstance(threshold, bool) or not isinstance(threshold, Real) or not threshold >= 0:
@@ -215,15 +223,15 @@ def _write(
 
 
 def _require_loadable(path: Path) -> None:
-    """Raise ValueError unless a file that was just written can be loaded.
-
-    It is mapped, so that large arrays are not read; what is left is what `load` looks at first.
-    """
+    """Raise ValueError unless a file that was just written can be loaded."""
+    # Mapped, so that large arrays are not read again: what is left are the rules of loading, which
+    # a model that a user has edited may break. Better now than when the model is gone.
     reader = Reader(path, True)
     try:
         decoder = Decoder(reader, True)
         decoder.decode(reader.manifest["model"])
         for estimator in decoder.estimators:
+            # Late attributes are checked when they are first used: so they are used here.
             for name in estimator._origin[0].late() if "_origin" in vars(estimator) else ():
                 getattr(estimator, name)
             if "_origin" in vars(estimator):
@@ -373,7 +381,7 @@ def load(path: FileLike | bytes, mmap_mode: str | None = None) -> Any:
     -------
     estimator : estimator
         As it was when it was saved. ``coef_`` of a mapped model with sparse weights is made when
-        first asked for; pickling a mapped model, copying it or training it further reads it into
+        first used; pickling a mapped model, copying it or training it further reads it into
         memory first.
 
     Raises

@@ -15,24 +15,12 @@ from ..utils._typing import LabelsLike
 def with_names(estimator: BaseEstimator, names: LabelsLike) -> BaseEstimator:
     """Return a shallow copy of a fitted estimator that calls its labels by other names.
 
-    Parameters
-    ----------
-    estimator : classifier of ours, or a Pipeline or FrozenEstimator that ends in one
-    names : array-like of shape (n_classes,), or a fitted MultiLabelBinarizer
-
-    Returns
-    -------
-    estimator : of the same kind
-        Shares what was learnt.
-
-    Raises
-    ------
-    ValueError
-        If there are not as many names as labels, or a name twice.
-    TypeError
-        If the estimator has no labels of ours.
+    It is a classifier of ours, or a Pipeline or FrozenEstimator that ends in one; the copy shares
+    what was learnt. `names` may be a fitted MultiLabelBinarizer. Raises ValueError if there are not
+    as many names as labels, or a name twice, and TypeError if there are no labels of ours.
     """
     names = np.asarray(getattr(names, "classes_", names))
+    # Shallow at each level of nesting: the user's own pipeline keeps its names.
     found = copy(estimator)
     if isinstance(estimator, Pipeline):
         last, step = estimator.steps[-1]

@@ -60,10 +60,12 @@ def write_onnx(model: BaseEstimator, path: str) -> None:
     helper, array, integer, real = onnx.helper, onnx.numpy_helper.from_array, 7, 1
     coef, intercept = linear_parts(model)
     values = {"intercept": intercept}
+    # A sparse weight takes a number and a label, as many bytes as two dense ones.
     if 2 * coef.nnz > np.prod(coef.shape):
         lines, inputs = DENSE, {"X": (real, ["n", coef.shape[1]])}
         values["weights"] = np.ascontiguousarray(coef.toarray().T, dtype=np.float32)
     else:
+        # By features: starts[j] to starts[j + 1] are the places of the weights of feature j.
         lines, W = SPARSE, sparse.csc_array(coef)
         values |= {"starts": W.indptr.astype(np.int64), "label_of": W.indices.astype(np.int32)}
         values |= {"weights": W.data.astype(np.float32), "axis": np.int64(0), "step": np.int64(1)}
@@ -78,6 +80,7 @@ def write_onnx(model: BaseEstimator, path: str) -> None:
     details |= {"TopK": {"axis": 1}, "Concat": {"axis": 0}}
     details["ConstantOfShape"] = {"value": array(np.zeros(1, np.int64))}
     nodes = []
+    # "operator inputs = outputs", see SPARSE.
     for line in lines.splitlines():
         (operator, *given), made = (side.split() for side in line.split(" = "))
         nodes.append(helper.make_node(operator, given, made, **details.get(operator, {})))
