@@ -153,8 +153,10 @@ def arrays_of(coef: Matrix, intercept: np.ndarray) -> tuple[np.ndarray, ...]:
 
 
 def _parts_of(coef: sparse.csr_array) -> tuple[np.ndarray, ...]:
+    # A user may put any matrix in place. One of another format has no arrays to know it by: an array
+    # that is never the same, and can be written to, stands for it.
     if coef.format not in ("csr", "csc"):
-        return (coef,)
+        return (np.empty(0, dtype=np.float32),)
     return coef.data, coef.indices, coef.indptr
 
 
