@@ -50,9 +50,12 @@ __all__ = [
 
 def __getattr__(name: str) -> _Any:
     """Return a public module when it is first used, or the estimator of another name."""
+    # Imported when they are first used: `import sklearn_xc` is to take no longer than its
+    # estimators.
     modules = "dask", "datasets", "inspection", "metrics", "mips", "model_selection", "serve"
     if name in modules:
         return _import_module(f"{__name__}.{name}")
-    if name == "ImplicitSoftmaxClassifier":  # softmax regression classifies
+    # Softmax regression classifies, and is looked up under both names.
+    if name == "ImplicitSoftmaxClassifier":
         return ImplicitSoftmaxRegressor
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

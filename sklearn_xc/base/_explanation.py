@@ -16,26 +16,26 @@ LONGEST_NAME = 40  # characters of a feature's name in that text
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
-    """Why one label got its score on one row.
+    """Why one label got its score on one sample.
 
     The score is the sum of its parts: ``contributions.sum() + rest + intercept``.
 
     Parameters
     ----------
     row : int
-        Number of the row in X.
+        Number of the sample in X.
     label : object
         Entry of ``classes_``.
     score : float
         The label's decision function; for ``classes_[0]`` of two classes, minus that.
     intercept : float
-        The part that does not depend on the row.
+        The part that does not depend on the sample.
     feature_names : ndarray of str, shape (n_listed,)
         The features that contribute most, by falling magnitude of the contribution.
     features : ndarray of int64, shape (n_listed,)
         Their columns.
     values : ndarray of float32, shape (n_listed,)
-        x_j, their values in the row.
+        x_j, their values in the sample.
     weights : ndarray of float32, shape (n_listed,)
         w_kj, their weights for the label.
     contributions : ndarray of float64, shape (n_listed,)
@@ -76,6 +76,7 @@ class Explanation:
     n_rest: int
 
     def __repr__(self) -> str:
+        # Columns of one width each: intercept and rest are formatted with the contributions.
         names = [shortened(name, LONGEST_NAME) for name in self.feature_names]
         width = max([len(name) for name in names] + [len(INTERCEPT)])
         numbers = _aligned([*self.contributions, self.rest, self.intercept])
@@ -113,7 +114,7 @@ class Explanation:
 
 
 class Explanations(Sequence[Explanation]):
-    """A list of :class:`Explanation`, row by row, the labels of a row by falling score.
+    """A list of :class:`Explanation`, sample by sample, the labels of each by falling score.
 
     Parameters
     ----------
@@ -158,17 +159,17 @@ class Explanations(Sequence[Explanation]):
         return "\n".join(shown) or "no explanations"
 
     def of_row(self, row: int) -> "Explanations":
-        """Return the explanations of one row.
+        """Return the explanations of one sample.
 
         Parameters
         ----------
         row : int
-            Number of the row in X.
+            Number of the sample in X.
 
         Returns
         -------
         explanations : Explanations
-            Empty if the row has none.
+            Empty if the sample has none.
         """
         return Explanations(item for item in self.items if item.row == row)
 
@@ -186,6 +187,7 @@ class Explanations(Sequence[Explanation]):
             If pandas is not installed.
         """
         pandas = optional_import("pandas", "to_frame")
+        # Lines of each explanation: its features, the others if there are any, the intercept.
         sizes = [len(item.features) + bool(item.n_rest) + 1 for item in self.items]
         columns = {
             "row": np.repeat(np.array([item.row for item in self.items], dtype=np.int64), sizes),
@@ -210,6 +212,7 @@ class Explanations(Sequence[Explanation]):
 
 def _aligned(numbers: Sequence[float]) -> list[str]:
     """Format numbers as texts of one length, with the sign."""
+    # One form for all, by the largest: contributions are compared with one another.
     largest = max(map(abs, numbers))
     form = "+.4f" if 1e-3 <= largest < 1e6 or largest == 0 else "+.3e"
     texts = [format(number, form) for number in numbers]
@@ -218,10 +221,8 @@ def _aligned(numbers: Sequence[float]) -> list[str]:
 
 
 def shortened(name: object, longest: int, ending: str = "...") -> str:
-    """Return a name for people to read, cut in the middle to at most this many characters.
-
-    Paths of categories begin alike, and tell each other apart by their ends.
-    """
+    """Return a name for people to read, cut in the middle to at most this many characters."""
+    # In the middle: paths of categories begin alike, and tell each other apart by their ends.
     name = str(name)
     if len(name) <= longest:
         return name

@@ -12,21 +12,17 @@ class TakesLabels(WarnsIfNearlyEmpty):
     """Mixin of the estimators that `validate_fit` gives their labels."""
 
     def _set_encoding(self, encoding: LabelEncoding) -> None:
+        """Keep the form of y, and `classes_` as users see them."""
         self._encoding, self.classes_ = encoding, encoding.classes_
 
     def _set_labels(
         self, encoding: LabelEncoding, positives: sparse.csr_array, sample_weight: np.ndarray | None
     ) -> None:
-        """Take the labels of a fit in the place of those, and of the stream, before.
-
-        Parameters
-        ----------
-        encoding : LabelEncoding
-        positives : csr_array (n_samples, n_classes)
-        sample_weight : ndarray of float32 (n_samples,), or None
-        """
+        """Take the labels of a fit, and forget those of an earlier fit or stream."""
         self._set_encoding(encoding)
         self._set_support(training_support(positives, sample_weight, len(self.classes_)))
+        # Both are of the model before: samples at the beginning of its stream, and probabilities
+        # that were fitted to its scores.
         for name in "_beginning", "calibration_":
             vars(self).pop(name, None)
         if encoding.kind == "multilabel":

@@ -28,24 +28,24 @@ class LabelReport:
     n_weights : ndarray of int64, shape (n_classes,)
         Non-zeros of the label's row of ``coef_``; two classes share a row.
     n_true : ndarray of int64, shape (n_classes,)
-        Held-out rows that have the label; zeros where no rows were held out.
+        Held-out samples that have the label; zeros where none were held out.
     n_predicted : ndarray of int64, shape (n_classes,)
-        Held-out rows for which it was predicted.
+        Held-out samples for which it was predicted.
     n_hits : ndarray of int64, shape (n_classes,)
-        Held-out rows for which it was predicted and true.
+        Held-out samples for which it was predicted and true.
 
     Attributes
     ----------
     precision : ndarray of float64, shape (n_classes,)
         Share of the label's predictions that were true, nan where there were none.
     recall : ndarray of float64, shape (n_classes,)
-        Share of the label's held-out rows for which it was predicted, nan without such rows.
+        Share of the label's held-out samples for which it was predicted, nan without such samples.
     f1 : ndarray of float64, shape (n_classes,)
         Harmonic mean of both, nan for a label neither true nor predicted.
 
     See Also
     --------
-    sklearn_xc.inspection.label_report : Makes one from held-out rows.
+    sklearn_xc.inspection.label_report : Makes one from held-out samples.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class LabelReport:
 
     @property
     def recall(self) -> np.ndarray:
-        """Share of the label's held-out rows for which it was predicted."""
+        """Share of the label's held-out samples for which it was predicted."""
         return _share(self.n_hits, self.n_true)
 
     @property
@@ -118,20 +118,22 @@ class LabelReport:
 
 
 def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """Return part / whole, nan where the whole is 0."""
     return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
 
 
 def training_support(
     Y: sparse.csr_array, sample_weight: np.ndarray | None, n_classes: int
 ) -> np.ndarray:
-    """Return samples of each class in the pattern of `_labels.encode`, ndarray of int64
-    (n_classes,).
-    """
+    """Return the number of samples of each class in the pattern of `_labels.encode`."""
+    # A sample of weight zero takes no part in training, as if it were not there.
     counted = np.ones(Y.shape[0]) if sample_weight is None else sample_weight > 0
+    # A product with a vector counts without a transposed copy; float64 counts up to 2**53.
     positives = np.asarray(Y.T @ counted.astype(np.float64)).astype(np.int64)
     if Y.shape[1] == n_classes:
         return positives
-    return np.append(np.count_nonzero(counted) - positives, positives)  # two classes, one column
+    # Two classes have one column, that of the second.
+    return np.append(np.count_nonzero(counted) - positives, positives)
 
 
 def extended_support(
@@ -142,15 +144,8 @@ def extended_support(
 ) -> np.ndarray | None:
     """Return the samples of each class where labels join those of a fit; None where not known.
 
-    Parameters
-    ----------
-    support : ndarray of int64 (n_known,), or None
-        Of the fit.
-    Y : csr_array (n_samples, n_classes)
-        The positives of the new labels.
-    sample_weight : ndarray (n_samples,), or None
-    places : ndarray of int (n_known,)
-        Where the labels of the fit stand.
+    `support` is that of the fit, whose labels now stand at `places`; Y has the positives of the new
+    labels.
     """
     if support is None:
         return None
@@ -161,11 +156,14 @@ def extended_support(
 
 def weights_per_class(coef: Matrix, n_classes: int) -> np.ndarray:
     """Return non-zeros of the weights of each class, ndarray of int64 (n_classes,)."""
+    # Differences of running counts: a matrix that a user has put in place may store zeros.
     if sparse.issparse(coef):
         coef = coef.tocsr()
         stored = np.append(0, np.cumsum(coef.data != 0))
         counts = np.diff(stored[coef.indptr])
     else:
+        # By columns, as dense weights lie in memory; some at a time, since the comparison with zero
+        # makes an array of a byte for each weight.
         counts = np.zeros(coef.shape[0], dtype=np.int64)
         size = max(1, ENTRIES_AT_ONCE // coef.shape[0])
         for start in range(0, coef.shape[1], size):
@@ -179,21 +177,9 @@ def summed_support(
     sample_weight: np.ndarray | None,
     before: tuple[np.ndarray, np.ndarray | None] | None = None,
 ) -> np.ndarray | None:
-    """Return samples of each class, in these data and those before.
+    """Return samples of each class, in these data and those before; None if the latter are unknown.
 
-    Parameters
-    ----------
-    classes : ndarray (n_classes,)
-        Sorted.
-    codes : ndarray of int (n_samples,)
-        Places of the samples' classes in it.
-    sample_weight : ndarray (n_samples,), or None
-    before : (classes, support), default=None
-        Of the data before; `classes` holds all of their classes.
-
-    Returns
-    -------
-    support : ndarray of int64 (n_classes,), or None where that before is not known
+    `codes` are places in the sorted `classes`, which hold all of the classes `before` as well.
     """
     counted = codes if sample_weight is None else codes[sample_weight > 0]
     support = np.bincount(counted, minlength=len(classes)).astype(np.int64)
@@ -208,12 +194,7 @@ def summed_support(
 
 
 def counts_of_codes(true: np.ndarray, predicted: np.ndarray, n_classes: int) -> np.ndarray:
-    """Count n_true, n_predicted, n_hits of class numbers; -1 is padding.
-
-    Returns
-    -------
-    counts : ndarray of int64 (3, n_classes)
-    """
+    """Count n_true, n_predicted and n_hits of each class, of class numbers with -1 as padding."""
     hits = true[true == predicted]
     return np.stack(
         [np.bincount(c[c >= 0], minlength=n_classes) for c in (true, predicted, hits)]
@@ -226,24 +207,14 @@ def report_of(
     support: np.ndarray | None,
     held_out_counts: np.ndarray | None = None,
 ) -> LabelReport:
-    """Return the report of an estimator with these weights.
+    """Return the report of an estimator with these weights, and counts of `counts_of_codes`.
 
-    Parameters
-    ----------
-    classes : ndarray (n_classes,)
-    coef : ndarray or sparse (n_classes, n_features), or one row for two classes
-    support : ndarray of int64 (n_classes,), or None
-        What adds classes to a fitted model brings it to the new length.
-    held_out_counts : ndarray of int64 (3, n_classes), default=None
-        From `counts_of_codes`.
-
-    Raises
-    ------
-    AttributeError
-        If the support is not known, or of other classes.
+    Raises AttributeError if the support is not known, or of other classes.
     """
     n_classes = len(classes)
-    if support is None or len(support) != n_classes:  # not as fit has made it
+    # AttributeError, so that `hasattr(model, "label_report_")` says what there is. A model that was
+    # merged or edited has no support, or that of fewer classes.
+    if support is None or len(support) != n_classes:
         raise AttributeError("label_report_: the training samples of the labels are not known")
     if held_out_counts is None:
         held_out_counts = np.zeros((3, n_classes), dtype=np.int64)

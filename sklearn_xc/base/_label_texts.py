@@ -1,8 +1,8 @@
-"""Texts of labels that a user gives beside the rows: matrices of one row a label.
+"""Texts of labels that a user gives with the samples: matrices of one row a label.
 
 Estimators that are trained take each text as a further training row, whose one positive is its
-label. It is no sample: counts of labels, rules that read the labels, and rows that are held out
-are of the samples alone.
+label. It is no sample: counts of labels, rules that read the labels, and held-out samples are of
+the samples alone.
 """
 
 from collections.abc import Callable
@@ -23,14 +23,8 @@ from ..utils._typing import LabelsLike, Matrix, MatrixLike
 class Texts(NamedTuple):
     """Texts of labels as training rows, to stand below the samples.
 
-    Attributes
-    ----------
-    rows : Rows
-        None of them zero, in the order in which they were given.
-    labels : ndarray of int32 (n_texts,)
-        Places of their labels in ``classes_``.
-    weight : float
-        Of each, as a sample weight.
+    None of the `rows` is zero. `labels` are the places of their labels in ``classes_`` (int32), and
+    `weight` is that of each text, as a sample weight.
     """
 
     rows: Rows | None = None
@@ -39,7 +33,7 @@ class Texts(NamedTuple):
 
     @property
     def n(self) -> int:
-        """How many there are."""
+        """Number of texts."""
         return len(self.labels)
 
     def below(self, rows: Rows, empty: Callable[..., np.ndarray] = np.empty) -> Rows:
@@ -49,17 +43,14 @@ class Texts(NamedTuple):
     def labels_below(self, Y: Matrix, binary: bool = False) -> Matrix:
         """Return the labels of the samples and those of the texts.
 
-        Parameters
-        ----------
-        Y : csr_array (n_samples, n_columns), or ndarray of int (n_samples,)
-            As `_labels.encode` and `_labels.codes_of` return them.
-        binary : bool
-            Whether Y has the one column of two classes.
+        Y is as `_labels.encode` or `_labels.codes_of` returns it; `binary` says whether it has the
+        one column of two classes.
         """
         if not self.n:
             return Y
         if Y.ndim == 1:
             return np.append(Y, self.labels).astype(Y.dtype)
+        # A text of the first of two classes is a row without an entry in their one column.
         positive = self.labels > 0 if binary else np.ones(self.n, dtype=bool)
         columns = np.zeros_like(self.labels) if binary else self.labels
         indptr = np.append(Y.indptr, Y.indptr[-1] + np.cumsum(positive))
@@ -73,18 +64,9 @@ class Texts(NamedTuple):
     def weights_below(
         self, sample_weight: np.ndarray | None, n_samples: int, factors: np.ndarray | None = None
     ) -> np.ndarray | None:
-        """Return the weights of the samples and those of the texts.
+        """Return the weights of the samples and those of the texts, None if all are 1.
 
-        Parameters
-        ----------
-        sample_weight : ndarray of float32 (n_samples,), or None
-        n_samples : int
-        factors : ndarray (n_classes,), default=None
-            Of the labels, by which the weights of the samples are multiplied already.
-
-        Returns
-        -------
-        weight : ndarray of float32 (n_samples + n_texts,), or None if all are 1
+        The weights of the samples are multiplied by the `factors` of their labels already.
         """
         if not self.n or (sample_weight is None and factors is None and self.weight == 1):
             return sample_weight
@@ -108,16 +90,8 @@ def texts_of(
 ) -> Texts:
     """Return the texts that a call of a classifier is given, whose classes are known already.
 
-    Parameters
-    ----------
-    estimator : BaseXCClassifier
-        With the parameter `label_feature_weight`.
-    label_features : array-like or sparse (n_classes, n_features), list or tuple of these, or None
-    n_features : int
-    dense : bool
-        Form of the rows.
-    classes : array-like of shape (n_classes,), default=None
-        The labels in the order of the texts; by default that of ``classes_``.
+    `classes` are the labels in the order of the texts; by default that of ``classes_``. The rows
+    are `dense` if those of the samples are.
     """
     if label_features is None:
         return NO_TEXTS
@@ -135,10 +109,7 @@ def texts_of_new(
 ) -> Texts:
     """Return the texts of labels that join a model, one row each, in the order of ``classes_``.
 
-    Parameters
-    ----------
-    estimator, label_features, n_features, dense : as of `texts_of`
-    is_new : ndarray of bool (n_classes,)
+    `is_new` says of each class of the model whether it joins.
     """
     if label_features is None:
         return NO_TEXTS
@@ -149,7 +120,8 @@ def texts_of_new(
 
 
 def _texts(estimator: BaseEstimator, rows: Rows, labels: np.ndarray) -> Texts:
-    """Return those of the rows that are not zero, as texts of these labels."""
+    """Return the rows that are not zero, as texts of these labels."""
+    # No word of a zero row is among the features: it would only push the intercept of its label.
     there = np.flatnonzero(rows.squared_norms() > 0)
     weight = float(np.float32(estimator.label_feature_weight))
     if not len(there) or not weight > 0:
@@ -174,28 +146,13 @@ def params_of_parts(
 def read_texts(
     label_features: Any, n_features: int | None, dense: bool | None = None
 ) -> tuple[Rows, np.ndarray, int]:
-    """Return the texts of labels as rows, and the line of each in its matrix.
+    """Return the texts of labels as rows, the line of each in its matrix, and the number of lines.
 
-    Parameters
-    ----------
-    label_features : array-like or sparse (n_labels, n_features), or list or tuple of these
-    n_features : int or None
-        That there must be; None for any number.
-    dense : bool or None
-        Form of the rows; None for that of the texts.
-
-    Returns
-    -------
-    rows : Rows
-    line_of : ndarray of int64 (n_texts,)
-    n_lines : int
-
-    Raises
-    ------
-    ValueError
-        If a matrix has no two dimensions, another number of columns than X or of lines than the
-        others, or holds what is no finite number.
+    There must be `n_features` columns, any number of them for None. Rows are `dense` or not, for
+    None as the texts are. Raises ValueError if a matrix has no two dimensions, another number of
+    columns than X or of lines than the others, or holds what is no finite number.
     """
+    # A list of lists of numbers is one matrix; a list of matrices is several.
     several = isinstance(label_features, (list, tuple)) and all(
         sparse.issparse(part) or getattr(part, "ndim", 0) == 2 for part in label_features
     )
@@ -218,12 +175,14 @@ def read_texts(
             )
     if dense is None:
         dense = not any(sparse.issparse(matrix) for matrix in matrices)
+    # Matrix below matrix, so that line i of each is of the same label.
     joined = _stacked(matrices, dense)
     n_lines = matrices[0].shape[0]
     return as_rows(normalise(joined)), np.tile(np.arange(n_lines), len(matrices)), n_lines
 
 
 def _stacked(matrices: list[Matrix], dense: bool) -> Matrix:
+    """Return matrices one below the other, dense or as CSR."""
     if dense:
         return np.concatenate([m.toarray() if sparse.issparse(m) else m for m in matrices])
     return sparse.vstack([sparse.csr_array(m) for m in matrices], format="csr")
@@ -244,6 +203,7 @@ def _matrix(values: MatrixLike, name: str) -> Matrix:
             f"{name} must be a matrix of two dimensions, one row a label; got shape "
             f"{values.shape}{hint}"
         )
+    # Before any conversion, which follows indices without a check.
     if sparse.issparse(values):
         values = checked_csr(values, name)
     numbers = values.data if sparse.issparse(values) else values
@@ -263,19 +223,14 @@ def require_lines(n_lines: int, n_labels: int, what: str) -> None:
 def places_of_lines(n_lines: int, labels: np.ndarray, named: LabelsLike | None) -> np.ndarray:
     """Return which label each line of a matrix of texts is of.
 
-    Parameters
-    ----------
-    n_lines : int
-    labels : ndarray (n_labels,)
-        Of the model; sorted where `named` is given.
-    named : array-like of the same labels, or None
-        In the order of the lines; None for that of `labels`.
+    `named` are the `labels` of the model in the order of the lines; None for their own order. With
+    it, `labels` are sorted.
     """
     if named is None:
         require_lines(n_lines, len(labels), "there are")
         return np.arange(n_lines)
     if isinstance(named, (set, frozenset)):
-        raise ValueError("classes is a set, which has no order: give a list beside label_features")
+        raise ValueError("classes is a set, which has no order: give a list with label_features")
     named = np.asarray(plain_labels(named))
     require_lines(n_lines, len(named), "classes names")
     return np.searchsorted(labels, named)

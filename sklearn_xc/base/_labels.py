@@ -34,17 +34,9 @@ LABEL_LISTS = (
 
 
 def answer_container(given: type) -> type:
-    """Return the class of sparse predictions: that of fit's y, or csr_array if scikit-learn is set
-    to it.
-
-    scikit-learn 1.9 has ``set_config(sparse_interface=...)``. Its default, "spmatrix", does not
-    tell whether somebody asked for it, so that only "sparray" changes what is returned.
-
-    Parameters
-    ----------
-    given : type
-        ``csr_matrix`` or ``csr_array``.
-    """
+    """Return the class of sparse predictions: that of fit's y, or csr_array by configuration."""
+    # scikit-learn 1.9 has `set_config(sparse_interface=...)`. Its default, "spmatrix", does not
+    # tell whether somebody has chosen it, so that only "sparray" changes what is returned.
     return sparse.csr_array if get_config().get("sparse_interface") == "sparray" else given
 
 
@@ -76,12 +68,14 @@ class LabelEncoding:
 
     def _check_record(self) -> None:
         """Raise ValueError for what no call of `encode` makes (see `utils/_records.record`)."""
+        # Predictions index classes_ by 0 and 1 in a binary model, by column in the others.
         least = {"binary": 2, "multiclass": 3, "multilabel": 1}[self.kind]
         if len(self.classes_) < least or (self.kind == "binary" and len(self.classes_) != 2):
             raise ValueError(f"{len(self.classes_)} classes of a {self.kind} problem")
 
     @property
     def n_classes(self) -> int:
+        """Number of classes or labels."""
         return len(self.classes_)
 
     @property
@@ -100,22 +94,13 @@ class LabelEncoding:
 
 
 def check_labels(y: Any, grades: str = REFUSED) -> None:
-    """Raise for a raw y that scikit-learn's own validation would trip over, or misname.
+    """Raise ValueError for a raw y that scikit-learn's own validation would trip over, or misname.
 
-    Parameters
-    ----------
-    y : object
-        As given to fit.
-    grades : {REFUSED, DROPPED, KEPT}
-        As of :func:`encode`.
-
-    Raises
-    ------
-    ValueError
-        If y is a tuple of arrays, has no columns, is sparse with one dimension, lacks labels (None,
-        NaN, pandas.NA), or holds one list of labels a sample. Lists of equal length above one that
-        hold only 0 and 1, or grades, are an indicator and pass.
+    These are a tuple of arrays, a y without columns, a sparse one of one dimension, missing labels
+    (None, NaN, pandas.NA), and one list of labels for each sample. Lists of equal length above one
+    that hold only 0 and 1, or grades, are an indicator and pass.
     """
+    # The results of two functions of ours, which are often passed on as a whole.
     if isinstance(y, tuple) and any(getattr(part, "ndim", 0) for part in y):
         raise ValueError(
             f"y is a tuple of {len(y)} arrays, not the labels. If it comes from first_label, write "
@@ -134,7 +119,8 @@ def check_labels(y: Any, grades: str = REFUSED) -> None:
         return
     if getattr(y, "ndim", 1) != 1:
         return
-    if str(getattr(y, "dtype", "")).lower().startswith(("list", "array(")):  # polars, Arrow
+    # Series of polars and Arrow whose items are lists.
+    if str(getattr(y, "dtype", "")).lower().startswith(("list", "array(")):
         raise ValueError(LABEL_LISTS)
     if _has_missing(y):
         raise ValueError("Input y contains NaN: every sample needs a label")
@@ -157,9 +143,7 @@ def _count_missing(y: Any) -> int:
 
 
 def is_indicator(y: Any) -> bool:
-    """Return whether a raw y that has passed :func:`check_labels` holds labels, not one class a
-    sample.
-    """
+    """Return whether a raw y that has passed :func:`check_labels` is an indicator of labels."""
     if sparse.issparse(y):
         return True
     if hasattr(y, "shape"):
@@ -175,6 +159,8 @@ def _check_items(y: Sequence | np.ndarray, grades: str) -> None:
     if not rows:
         _check_texts(y)
         return
+    # One container for each sample, of one length, with a value for each label: all else is lists
+    # of labels, also where their lengths happen to be equal.
     indicator = (
         len(rows) == len(y)
         and not any(isinstance(row, (set, frozenset)) for row in rows)
@@ -205,9 +191,7 @@ def _is_entry(value: Any, grades: str) -> bool:
 
 
 def labels_to_score(model: BaseEstimator, y: LabelsLike) -> Matrix:
-    """Return true labels as `score` of scikit-learn takes them: columns by their names, no
-    grades.
-    """
+    """Return true labels as scikit-learn's `score` takes them: columns by name, no grades."""
     if model._encoding.kind == "multilabel":
         y = plain_indicator(in_order_of(y, model.classes_))
     y = plain_labels(y)
@@ -216,6 +200,7 @@ def labels_to_score(model: BaseEstimator, y: LabelsLike) -> Matrix:
 
 def codes_of(Y: sparse.csr_array) -> np.ndarray:
     """Return the class number of each sample from the pattern of `_labels.encode`."""
+    # Of two classes the one column has an entry for the second: its count in a row is the number.
     if Y.shape[1] == 1:
         return np.diff(Y.indptr).astype(np.int32)
     return Y.indices.astype(np.int32)
@@ -224,12 +209,10 @@ def codes_of(Y: sparse.csr_array) -> np.ndarray:
 def encode(
     y: Matrix, names: np.ndarray | None = None, grades: str = REFUSED
 ) -> tuple[LabelEncoding, sparse.csr_array]:
-    """Encode a validated y.
+    """Encode a validated y: labels of any dtype that sorts, or an indicator of any numeric dtype.
 
     Parameters
     ----------
-    y : ndarray or sparse, shape (n_samples,) or (n_samples, n_classes)
-        Labels of any dtype that sorts, or an indicator of 0 and 1 in any numeric dtype.
     names : ndarray of shape (n_classes,), default=None
         Column names of an indicator; the column numbers by default.
     grades : {REFUSED, DROPPED, KEPT}
@@ -260,6 +243,8 @@ def encode(
     """
     if sparse.issparse(y):
         return encode_indicator(y, names, grades)
+    # A column is taken for classes, as scikit-learn takes it, and not for an indicator of one
+    # label.
     if y.ndim == 2 and y.shape[1] == 1:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected. Please change the shape "
@@ -280,6 +265,7 @@ def encode(
 
 
 def _encode_classes(y: np.ndarray) -> tuple[LabelEncoding, sparse.csr_array]:
+    """Encode one class a sample."""
     if y.dtype.kind == "f" and (y != np.trunc(y)).any():
         example = y[y != np.trunc(y)][0]
         raise ValueError(
@@ -302,16 +288,19 @@ def encode_codes(codes: np.ndarray, n_classes: int) -> sparse.csr_array:
     """Return numbers of classes, one a sample, as the pattern that :func:`encode` returns."""
     if n_classes > 2:
         return _pattern(codes, np.arange(len(codes) + 1), n_classes)
+    # Samples of the second class have the one entry that a row can have.
     indptr = np.concatenate([[0], np.cumsum(codes)])
     return _pattern(np.zeros(indptr[-1], dtype=np.int32), indptr, 1)
 
 
 def _unique(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Find distinct labels, sorted, and the place of each sample's among them."""
     return np.unique(y, return_inverse=True)
 
 
 def _unique_objects(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Find distinct objects; hashing a million strings is much faster than sorting them."""
+    """Find distinct objects as `_unique` does."""
+    # Hashing a million strings is much faster than sorting them; only the distinct ones are sorted.
     labels = y.tolist()
     ordered = sorted(set(labels))
     place = {label: code for code, label in enumerate(ordered)}
@@ -329,6 +318,7 @@ def encode_indicator(
     if sparse.issparse(y):
         csr = checked_csr(y, "y")
         container = sparse.csr_array if isinstance(y, sparse.sparray) else sparse.csr_matrix
+        # An entry in parts adds up, as SciPy reads it; on a copy, since y is the user's.
         if grades != REFUSED and not csr.has_canonical_format:
             csr = csr.copy()
             csr.sum_duplicates()
@@ -345,24 +335,24 @@ def encode_indicator(
     if values is not None:
         Y = sparse.csr_array((values.astype(np.float32), Y.indices, Y.indptr), shape=Y.shape)
     dtype = np.dtype(np.int64) if y.dtype.kind == "O" else y.dtype
-    if dtype == np.float16:  # which sparse matrices do not have
+    # Predictions come in the dtype of y, and sparse matrices have no float16.
+    if dtype == np.float16:
         dtype = np.dtype(np.float32)
     labels = np.arange(n_classes) if names is None else told_from_numbers(names)
     return LabelEncoding("multilabel", labels, dtype, container), Y
 
 
 def told_from_numbers(names: np.ndarray) -> np.ndarray:
-    """Return names of columns that cannot be taken for the numbers of columns.
-
-    Whole numbers are objects, unless they are those of the columns: metrics then ask for
-    ``classes``, where numbers would be columns.
-    """
+    """Return names of columns that cannot be taken for the numbers of columns."""
+    # Whole numbers become objects, unless they are those of the columns: metrics then require
+    # `classes`, where they would take numbers for columns, of other labels, and say nothing.
     if names.dtype.kind in "iu" and (names != np.arange(len(names))).any():
         return names.astype(object)
     return names
 
 
 def _require_entries(values: np.ndarray, shape: tuple[int, ...], grades: str) -> None:
+    """Raise ValueError for values that no indicator holds, and say what to do with them."""
     if values.dtype.kind not in "biufO":
         wrong = values.flat[:1]
     elif grades == REFUSED:
@@ -390,6 +380,7 @@ def _require_entries(values: np.ndarray, shape: tuple[int, ...], grades: str) ->
 def _sparse_pattern(csr: sparse.csr_array) -> sparse.csr_array:
     """Return the non-zero places of a CSR, sorted and each once."""
     data, indices, indptr = csr.data, csr.indices, csr.indptr
+    # A stored zero is no label. Of the running count of entries kept, indptr picks the new starts.
     if not data.all():
         keep = data != 0
         kept = np.concatenate([[0], np.cumsum(keep)])
@@ -397,7 +388,7 @@ def _sparse_pattern(csr: sparse.csr_array) -> sparse.csr_array:
     Y = _pattern(indices, indptr, csr.shape[1])
     if not Y.has_canonical_format:
         Y = Y.copy()
-        Y.sum_duplicates()
+        Y.sum_duplicates()  # which adds the ones of a label that is there twice
         Y.data[:] = 1
     return Y
 
@@ -418,20 +409,15 @@ def pattern_of(Y: sparse.csr_array) -> sparse.csr_array:
 
 
 def _pattern(indices: np.ndarray, indptr: np.ndarray, n_columns: int) -> sparse.csr_array:
+    """Return a CSR of ones, with int32 indices where they are wide enough."""
     parts = np.ones(len(indices), dtype=np.uint8), indices, np.asarray(indptr)
     return narrow_indices(sparse.csr_array(parts, shape=(len(indptr) - 1, n_columns)))
 
 
 def refuse_indicator(estimator: BaseEstimator, y: Matrix) -> None:
-    """Raise for a validated y of several labels a sample.
-
-    Parameters
-    ----------
-    estimator : estimator
-    y : ndarray or sparse
-        As scikit-learn's validation returns it, so that no container of an indicator is missed:
-        arrays and DataFrames of several columns, lists of lists, sparse matrices of any width.
-    """
+    """Raise ValueError for a validated y of several labels a sample."""
+    # Validated, so that no container is missed: DataFrames of several columns and lists of lists
+    # are arrays by now, and a sparse matrix is an indicator at any width.
     if sparse.issparse(y) or (y.ndim == 2 and y.shape[1] > 1):
         what = "a sparse matrix" if sparse.issparse(y) else "an array"
         raise ValueError(

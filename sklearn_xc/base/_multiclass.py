@@ -92,13 +92,17 @@ class TrainsInParts:
         """
         with self._all_or_nothing():
             first = not self.__sklearn_is_fitted__()
+            # Before anything is trained: what is wrong with the call is said now.
             given = X, y, classes, sample_weight, label_features
             X, codes, sample_weight = self._validate_part(*given)
             samples = X, labels_of(codes), sample_weight
-            anew = None if first else ended_beginning(self._beginning, self._tables, X)
-            if anew is not None:
+            # The samples begin to come again: a last time all of them are trained on from the
+            # start, since the latest have been trained on in one pass only. It is no call of the
+            # user's.
+            again = None if first else ended_beginning(self._beginning, self._tables, X)
+            if again is not None:
                 n_calls = self.n_iter_
-                self._partial_fit(anew[0], anew[1][1], anew[2], True)
+                self._partial_fit(again[0], again[1][1], again[2], True)
                 self.n_iter_ = n_calls
             samples, first, known = with_beginning(self._beginning, self._tables, samples, first)
             X, (_, codes, _), sample_weight = samples
@@ -119,7 +123,7 @@ class TrainsInParts:
 
         Sets classes_ and what scikit-learn records of X at the first call, takes in new classes
         later, and returns X as `utils._matrix.normalise` does, the classes' numbers and the
-        weights; texts of labels are the last rows, and not counted.
+        weights; texts of labels are the last rows.
         """
         check_parameters(self)
         check_labels(y)
@@ -139,6 +143,7 @@ class TrainsInParts:
             named = given_classes(classes)
             if len(named) < 2:
                 raise ValueError(f"classes must name at least two classes, got {named!r}")
+            # Sizes before anything is made of them, here and after new classes have joined.
             self._require_size(len(named), n_columns)
             self._set_classes(named)
         weight = None
@@ -146,6 +151,7 @@ class TrainsInParts:
             weight = check_sample_weight(sample_weight, X.shape[0], self._range_of_weights)
         self._grow(y, None if first else classes, may_add=not first and classes is None)
         self._require_size(len(self.classes_), n_columns)
+        # Texts are no samples: they join below, after the samples were counted.
         codes = known_codes(y, self.classes_)
         self._set_support(summed_support(self.classes_, codes, weight, before))
         if getattr(self, "_weighs_samples_by_class", False):
@@ -155,6 +161,7 @@ class TrainsInParts:
         return with_texts(self, X, codes, weight, texts)
 
     def _set_classes(self, classes: np.ndarray) -> None:
+        """Become a model of these classes, which are sorted."""
         kind = "binary" if len(classes) == 2 else "multiclass"
         self._set_encoding(LabelEncoding(kind, classes, classes.dtype))
 
@@ -176,6 +183,8 @@ class TrainsInParts:
         elif len(with_y) > len(grown):
             unknown = np.setdiff1d(with_y, grown).tolist()[0]
             raise ValueError(f"y holds {unknown!r}, which is not in classes")
+        # In this order: `_place_classes` starts the weights of the new classes, for which it has to
+        # know how many there are.
         if len(grown) > len(self.classes_):
             self._set_classes(grown)
             self._place_classes(places)
@@ -189,6 +198,7 @@ class TrainsInParts:
     def _take_back(self) -> Waiting | None:
         """Undo the step on samples that wait; return them, or None without any."""
         waiting, tables = self._waiting, None if self._waiting is None else self._tables()
+        # Of other weights, put in place since, there is no step to undo.
         if waiting is not None and not waiting.is_of(tables):
             waiting = None
         elif waiting is not None and waiting.has_replaced:
@@ -199,7 +209,7 @@ class TrainsInParts:
 
 
 def labels_of(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return one class a sample as `Waiting` has labels."""
+    """Return one class a sample as `Waiting` has labels: starts, classes, and no grades."""
     return np.arange(len(codes) + 1, dtype=np.int64), codes, np.empty(0, dtype=np.float32)
 
 
@@ -210,16 +220,7 @@ def with_texts(
     sample_weight: np.ndarray | None,
     texts: Texts,
 ) -> tuple[Matrix, Matrix, np.ndarray | None]:
-    """Return the samples of a part with the texts of labels below them.
-
-    Parameters
-    ----------
-    estimator : BaseXCClassifier
-    X : ndarray or csr_array of float32 (n_samples, n_features)
-    labels : ndarray of int32 (n_samples,), or csr_array (n_samples, n_columns)
-    sample_weight : ndarray of float32 (n_samples,), or None
-    texts : Texts
-    """
+    """Return samples, labels and weights of a part with the texts of labels below them."""
     if not texts.n:
         return X, labels, sample_weight
     by_counts = getattr(estimator, "class_weight", None)
@@ -235,6 +236,7 @@ def with_texts(
 def known_codes(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Return the place of each label in sorted `classes`, -1 where it is not there."""
     y = y.ravel()
+    # Bisection puts a label beyond the last class behind it, where nothing may be read.
     places = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
     return np.where(classes[places] == y, places, -1).astype(np.int32)
 
@@ -246,26 +248,17 @@ def held_out_samples(
     sample_weight: np.ndarray | None = None,
     n_texts: int = 0,
 ) -> np.ndarray:
-    """Return samples kept from training, at random; a class keeps at least one of its samples.
+    """Return which samples are kept from training, at random; a class keeps at least one.
 
-    Parameters
-    ----------
-    codes : ndarray of int (n_samples,)
-    fraction : float
-    rng : RandomState
-    sample_weight : ndarray (n_samples,), default=None
-        Samples of weight zero are neither drawn nor counted; None or of size 0 for weights of 1.
-    n_texts : int, default=0
-        How many of the last rows are texts of labels, which are neither drawn nor counted.
-
-    Returns
-    -------
-    held_out : ndarray of bool (n_samples,)
+    Samples of weight zero, and the last `n_texts` rows, which are texts of labels, are neither
+    drawn nor counted. Weights of size 0 stand for weights of 1.
     """
     counted = np.arange(len(codes) - n_texts)
     if sample_weight is not None and len(sample_weight):
         counted = np.flatnonzero(sample_weight[: len(counted)] > 0)
     order = counted[rng.permutation(len(counted))]
+    # The first of each class in a random order is not free to be held out: a class without a sample
+    # in training would be predicted by its intercept.
     _, first = np.unique(codes[order], return_index=True)
     free = np.delete(order, first)
     held_out = np.zeros(len(codes), dtype=bool)

@@ -77,15 +77,15 @@ class PredictsTopK:
             From 1 to the number of classes K, or of those that `labels` and `exclude` leave; by
             default the smaller of 5 and that.
         scores : {"decision", "proba"}, default="decision"
-            What to return beside the labels: scores as of ``decision_function``, or
-            probabilities, where the estimator has them: those of ``predict_proba``, rounded to
-            float32.
+            What to return with the labels: scores as of ``decision_function``, or probabilities,
+            where the estimator has them: those of ``predict_proba``, rounded to float32.
         sparse_output : bool, default=False
             Whether to return one sparse matrix with k entries a row instead of two arrays.
-        labels : sequence of labels, one sequence of labels a row, or sparse indicator, default=None
+        labels : sequence of labels, one sequence of labels a sample, or sparse indicator, \
+                default=None
             The only labels that an answer may hold, by default all: entries of ``classes_`` for all
-            rows, or for each row its own (candidates from another system) as a list of lists or a
-            sparse matrix of shape (n_samples, K). The cost follows their number, not K.
+            samples, or for each sample its own (candidates from another system) as a list of lists
+            or a sparse matrix of shape (n_samples, K). The cost follows their number, not K.
         exclude : as `labels`, default=None
             Labels that an answer may not hold, such as those that a user has already. Those that
             are not in ``classes_`` change nothing.
@@ -102,19 +102,21 @@ class PredictsTopK:
         scores : ndarray of float32, shape (n_samples, k)
             All finite. For two classes ``-f`` and ``f``, where f is the decision function.
         matrix : csr_array of float32, shape (n_samples, K)
-            In their place with `sparse_output`: the same scores, in the columns of ``classes_``.
-            What is not stored is not among the k best; a stored zero is a score. Rows that `labels`
-            and `exclude` leave fewer than k labels have these only.
+            Instead with `sparse_output`: the same scores, in the columns of ``classes_``. What is
+            not stored is not among the k best; a stored zero is a score. Samples that `labels` and
+            `exclude` leave fewer than k labels have these only.
 
         Raises
         ------
         ValueError
-            If k is not an integer from 1 to the number of labels that every row may have, `scores`
-            is not one of the two, there are no probabilities, `labels` names what is not in
-            ``classes_``, or `label_weight` is no finite number for each class.
+            If k is not an integer from 1 to the number of labels that every sample may have,
+            `scores` is not one of the two, there are no probabilities, `labels` names what is not
+            in ``classes_``, or `label_weight` is no finite number for each class.
         """
         check_is_fitted(self)
         check_kind_of_scores(self, scores, label_weight)
+        # One state from here on: a fit of another thread must not give classes of one model and
+        # scores of another.
         now = as_it_is(self)
         rows = now._rows(X)
         only = read_restriction(now.classes_, n_rows(rows), labels, exclude, label_weight)
@@ -140,8 +142,10 @@ def check_kind_of_scores(
             "label_weight is added to scores, and sums with it are no probabilities: use "
             "scores='decision'"
         )
+    # Looked up, not called: a method that depends on a parameter says by itself why it is not
+    # there.
     try:
-        model.predict_proba  # noqa: B018  (says by itself why there is none)
+        model.predict_proba  # noqa: B018
     except AttributeError as error:
         reason = error.__cause__ or f"{type(model).__name__} has no probabilities"
         raise ValueError(f"scores='proba': {reason}") from error
@@ -150,28 +154,18 @@ def check_kind_of_scores(
 def topk_of_scores(
     model: BaseEstimator, rows: Rows, k: int, only: Restriction | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Find the numbers and scores of the k best classes of each row.
-
-    Parameters
-    ----------
-    model : BaseXCClassifier
-    rows : Rows
-        As it scores them.
-    only : Restriction, default=None
-
-    Returns
-    -------
-    best : ndarray of int (n_rows, k)
-    scores : ndarray of float32 (n_rows, k)
-    """
+    """Find the numbers and the float32 scores of the k best classes of each row, (n_rows, k)."""
     index, n_threads = model._model(), model._threads()
     if model._encoding.kind != "binary":
         if only is None:
             return index.topk(rows, k, n_threads)
+        # `coef_` is made only if the restriction needs weights class by class.
         return only.topk(index, lambda: checked_weights(model.coef_), rows, k, n_threads)
     scores = index.scores(rows, n_threads)
+    # One score f of two classes: -f is that of the first, f that of the second.
     scores = np.hstack([-scores, scores])
     if only is not None:
         return only.best_columns(scores, k)
+    # Stable: a tie, f = 0, goes to the first class.
     best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
     return best, np.take_along_axis(scores, best, axis=1)

@@ -24,8 +24,9 @@ class KeepsUsedColumns:
     columns, which has the weights of these for each class, zero or not.
     """
 
-    _columns = None  # ndarray of int32 (n_kept,), ascending; None where all are kept
-    _column_map = None  # of these; not saved
+    # int32, ascending; None where all are kept.
+    _columns: np.ndarray | None = None
+    _column_map: ColumnMap | None = None  # of these; not saved
 
     @property
     def _n_kept(self) -> int:
@@ -37,35 +38,25 @@ class KeepsUsedColumns:
         return True
 
     def _move_columns(self, before: np.ndarray) -> None:
-        """Bring what is kept of the columns `before` beside the weights to those of now."""
+        """Bring what the solver keeps of the columns `before`, weights apart, to those of now."""
 
     def _keep_columns(
         self, features: Callable[[], np.ndarray], n_columns: int, cold: bool, dense: bool
     ) -> ColumnMap | None:
-        """Keep columns, of which those with entries in the rows of a call are from now on.
+        """Keep columns with entries in the rows of a call; return their map, None for all columns.
 
-        A cold start decides whether all are kept; where few are, that number grows.
-
-        Parameters
-        ----------
-        features : callable
-            `Rows.features` of the rows.
-        n_columns : int
-        cold : bool
-        dense : bool
-            Whether the rows are.
-
-        Returns
-        -------
-        columns : ColumnMap, or None for all
+        A `cold` start decides whether all are kept; where few are, that number grows. `features` is
+        `Rows.features` of the rows, and only called where it is needed.
         """
         before = self._columns
         if cold:
             may = not dense and self._may_keep_few()
             self._columns = used_columns(features(), n_columns) if may else None
         elif before is not None:
-            found = [before, np.unique(features()), self._columns_by_hand()]
-            self._columns = np.unique(np.concatenate(found)).astype(np.int32)
+            # Columns never leave: weights of a column without entries in this call stay as they
+            # are.
+            parts = [before, np.unique(features()), self._columns_by_hand()]
+            self._columns = np.unique(np.concatenate(parts)).astype(np.int32)
             if len(self._columns) > len(before):
                 self._move_columns(before)
         few = self._columns is not None
@@ -81,6 +72,7 @@ class KeepsUsedColumns:
 
     def _is_of_columns(self) -> bool:
         """Return whether `coef_` has the weights of all columns kept, and no others."""
+        # The very pattern that `_as_coef` makes: each class has all columns, zeros too, in order.
         coef, columns = self.coef_, self._columns
         if columns is None or not sparse.issparse(coef) or coef.format != "csr":
             return False
@@ -94,13 +86,14 @@ class KeepsUsedColumns:
         coef = checked_weights(self.coef_)
         if self._columns is None:
             return coef.toarray() if sparse.issparse(coef) else coef
+        # A view, without a copy, of the CSR that `_as_coef` has made.
         if self._is_of_columns():
             return coef.data.reshape(coef.shape[0], -1)
         coef = coef[:, self._columns]
         return np.asarray(coef.toarray() if sparse.issparse(coef) else coef, dtype=np.float32)
 
     def _like_kept_weights(self) -> np.ndarray:
-        """Return an array of the shape of the weights of the columns kept, which takes no room."""
+        """Return an array of the shape of the weights kept, which takes no memory."""
         return np.broadcast_to(np.float32(0), (self.coef_.shape[0], self._n_kept))
 
     def _as_coef(self, W: np.ndarray) -> Matrix:
@@ -109,6 +102,7 @@ class KeepsUsedColumns:
             return W
         n_classes, n_kept = W.shape
         indptr = np.arange(n_classes + 1, dtype=np.int64) * n_kept
+        # In memory of its own: W is the solver's, and changes with the next call.
         parts = np.array(W, order="C").ravel(), np.tile(self._columns, n_classes), indptr
         return narrow_indices(sparse.csr_array(parts, shape=(n_classes, self.n_features_in_)))
 
@@ -117,6 +111,7 @@ class KeepsUsedColumns:
         if self._columns is None:
             self._set_linear_model(W, intercept)
             return
+        # The index is made of W, the dense weights of few columns, not of the CSR of all.
         self._set_linear_model(self._as_coef(W), intercept, indexed=False)
         index = InvertedIndex.of_columns(feature_major(W), self.intercept_, self._column_map)
         self._index_cache.put(self.coef_, self.intercept_, index)
@@ -128,6 +123,8 @@ class KeepsUsedColumns:
         return self._column_map.widen_csr(X)
 
     def _set_loaded_state(self, state: dict[str, Any], origin: Origin | None) -> None:
+        """Take over the attributes of a file, after a check of the columns; see `SaveMixin`."""
+        # Before the map is made, which sets a bit for each column where its number says.
         if (columns := state.get("_columns")) is not None:
             check_columns(columns, state.get("n_features_in_"))
             self._column_map = ColumnMap(columns, state["n_features_in_"])
@@ -141,6 +138,8 @@ def n_columns_to_pay(
 
     `indices` is None where rows are dense.
     """
+    # Asked before a fit, for the refusal of what does not fit into memory: 2**20 columns of a
+    # hashed space would be refused by their width, while texts use some thousand.
     may = getattr(estimator, "_may_keep_few", None)
     if may is None or not may() or indices is None:
         return n_columns
@@ -151,25 +150,19 @@ def n_columns_to_pay(
 
 
 def moved(table: np.ndarray, before: np.ndarray, now: np.ndarray, axis: int = 0) -> np.ndarray:
-    """Return an array with the numbers of some columns among those of others, zero for new ones.
+    """Return a table whose numbers along `axis`, of the columns `before`, are of the columns `now`.
 
-    Parameters
-    ----------
-    table : ndarray
-        Along `axis` one for each column.
-    before, now : ndarray of int32, ascending
-        The columns that it is of, and those that it is to be of, all of these among them.
-    axis : int, default=0
+    New columns have zeros. Both are ascending int32, and all of `before` are among those of `now`.
     """
     shape = list(table.shape)
     shape[axis] = len(now)
-    found = np.zeros(shape, dtype=table.dtype)
-    np.moveaxis(found, axis, 0)[np.searchsorted(now, before)] = np.moveaxis(table, axis, 0)
-    return found
+    wider = np.zeros(shape, dtype=table.dtype)
+    np.moveaxis(wider, axis, 0)[np.searchsorted(now, before)] = np.moveaxis(table, axis, 0)
+    return wider
 
 
 def check_columns(columns: Any, n_features: Any) -> None:
-    """Raise ValueError if columns that were loaded are none of a model of so many features."""
+    """Raise ValueError if columns that were loaded are none of a model of `n_features`."""
     if columns is None:
         return
     known = isinstance(columns, np.ndarray) and columns.dtype == np.int32 and columns.ndim == 1

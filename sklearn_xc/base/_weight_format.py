@@ -30,7 +30,7 @@ class WeightFormat:
         """Set the weights of magnitude up to `threshold` to zero.
 
         A score moves by at most `threshold` times the sum of the magnitudes in its row. Intercepts
-        stay. Sparse weights take less room at once, dense ones after :meth:`sparsify`.
+        stay. Sparse weights take less memory at once, dense ones after :meth:`sparsify`.
 
         Parameters
         ----------
@@ -73,7 +73,7 @@ class WeightFormat:
 
         Notes
         -----
-        Less room than dense weights only where fewer than half are not zero (see :meth:`prune`).
+        Less memory than dense weights only where fewer than half are not zero (see :meth:`prune`).
         Training on makes the weights of the softmax estimators dense again.
         """
         check_is_fitted(self)
@@ -112,6 +112,7 @@ class WeightFormat:
 
 
 def _replace_weights(estimator: Estimator, coef: Matrix) -> Estimator:
+    """Give an estimator weights of another form, all or nothing."""
     with estimator._all_or_nothing():
         estimator._set_linear_model(coef, estimator.intercept_)
     return estimator
@@ -123,10 +124,12 @@ def pruned(coef: Matrix, threshold: float) -> Matrix:
         raise ValueError(f"threshold must be a number of zero or more, got {threshold!r}")
     if not 0 <= threshold < np.inf:
         raise ValueError(f"threshold must be a finite number of zero or more, got {threshold!r}")
+    # Compared in float32, as weights are: 0.1 is another number in float64.
     limit = np.float32(min(float(threshold), LARGEST))
     if sparse.issparse(coef):
         coef = sparse.csr_array(coef)
         kept = np.abs(coef.data) > limit
+        # Of the running count of weights kept, indptr picks the new starts of the rows.
         indptr = np.append(0, np.cumsum(kept))[coef.indptr].astype(coef.indptr.dtype)
         return sparse.csr_array((coef.data[kept], coef.indices[kept], indptr), coef.shape)
     coef = _dense_copy(coef, "prune", "sparsify first, or prune fewer classes at a time")
@@ -154,6 +157,7 @@ def densified(coef: Matrix) -> np.ndarray:
 def _dense_copy(coef: Matrix, method: str, instead: str) -> np.ndarray:
     """Return the weights in the dense layout of prediction, in memory of their own."""
     n_classes, n_features = coef.shape
+    # Prediction reads whole cache lines of classes, feature by feature; one class is a plain row.
     require_memory(
         4 * n_features * (n_places(n_classes) if n_classes > 1 else 1),
         f"{method}: dense weights of {n_classes} classes and {n_features} features",
@@ -166,12 +170,14 @@ def _dense_copy(coef: Matrix, method: str, instead: str) -> np.ndarray:
         return feature_major(coef)[:, :n_classes].T
     weights = feature_major(np.broadcast_to(np.float32(0), coef.shape))
     entries = sparse.coo_array(coef)
+    # Adds, where a user's matrix has an entry in parts.
     np.add.at(weights, (entries.col, entries.row), entries.data)
     return weights[:, :n_classes].T
 
 
 def _n_bytes(value: object, seen: set[int]) -> int:
     """Return the bytes of the arrays in a value, each counted once."""
+    # Two attributes may share an array, as classes_ and the encoding do.
     if id(value) in seen:
         return 0
     seen.add(id(value))

@@ -68,7 +68,7 @@ def test_weights_of_the_wrong_shape_are_refused():
     model = LeastSquares().fit(X, MULTICLASS)
     coef = model.coef_
     model.coef_ = coef[:5]
-    with pytest.raises(ValueError, match="coef_ has 5 rows, but fit's y asks for 7"):
+    with pytest.raises(ValueError, match="coef_ has 5 rows, but fit's y needs 7"):
         model.predict(X)
     model.coef_ = coef[:, :5]
     with pytest.raises(ValueError, match="X has 6 features, but coef_ has 5"):
