@@ -1,4 +1,4 @@
-"""Why a label got its score: the contributions of the features to one prediction."""
+"""Contributions of the features to the score of a label."""
 
 from collections.abc import Callable
 from inspect import signature
@@ -18,7 +18,7 @@ from ._explanation import Explanation, Explanations
 
 
 def places_of_labels(labels: LabelsLike, classes: np.ndarray, n_rows: int) -> list[list[int]]:
-    """Return labels that a user wants explained, as places in `classes`: a list for each row."""
+    """Return labels that a user wants explained, as places in `classes`: a list for each sample."""
     starts, places = named_labels(labels, classes, n_rows)
     if starts is None:
         return [places.tolist()] * n_rows
@@ -39,7 +39,7 @@ def explain_rows(
     the features and values of a sample, `weights_of_label` returns the weights at these features,
     and the intercept.
     """
-    found: list[Explanation] = []
+    explanations: list[Explanation] = []
     for i, of_row in enumerate(places):
         features, values = _entries(X, i)
         parts = [(place, *weights_of_label(place, features, values)) for place in of_row]
@@ -48,8 +48,8 @@ def explain_rows(
             _explanation(i, classes, place, features, values, weights, intercept, names, k)
             for place, weights, intercept in parts
         ]
-        found += sorted(explained, key=lambda item: -item.score)
-    return Explanations(found)
+        explanations += sorted(explained, key=lambda item: -item.score)
+    return Explanations(explanations)
 
 
 def predicted_places(model: Any, kind: str, rows: Rows, n_threads: int) -> list[list[int]]:
@@ -63,9 +63,9 @@ def predicted_places(model: Any, kind: str, rows: Rows, n_threads: int) -> list[
     best = model.topk(rows, 1, n_threads)[0].tolist()
     if kind == "multiclass":
         return best
-    found = model.positives(rows, n_threads)
-    found = np.split(found.indices, found.indptr[1:-1])
-    return [some.tolist() or one for some, one in zip(found, best, strict=True)]
+    positives = model.positives(rows, n_threads)
+    predicted = np.split(positives.indices, positives.indptr[1:-1])
+    return [some.tolist() or one for some, one in zip(predicted, best, strict=True)]
 
 
 def check_options(
@@ -247,5 +247,5 @@ def _labels_decided(
     pattern = sparse.csr_array(predicted, copy=True)
     pattern.eliminate_zeros()
     best = linear.predict_topk(rows, 1)[0].tolist()
-    found = np.split(pattern.indices, pattern.indptr[1:-1])
-    return [linear.classes_[some].tolist() or one for some, one in zip(found, best, strict=True)]
+    decided = np.split(pattern.indices, pattern.indptr[1:-1])
+    return [linear.classes_[some].tolist() or one for some, one in zip(decided, best, strict=True)]

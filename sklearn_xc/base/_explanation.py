@@ -16,7 +16,7 @@ LONGEST_NAME = 40  # characters of a feature's name in that text
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
-    """Why one label got its score on one sample.
+    """Explanation of the score of one label on one sample.
 
     The score is the sum of its parts: ``contributions.sum() + rest + intercept``.
 

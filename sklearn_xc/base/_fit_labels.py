@@ -1,4 +1,4 @@
-"""What an estimator takes over of the labels that a fit has checked."""
+"""Labels that a fit has checked, as an estimator takes them over."""
 
 import numpy as np
 from scipy import sparse

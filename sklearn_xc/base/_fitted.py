@@ -58,8 +58,8 @@ def check_labels_and_counts(model: BaseEstimator, mapped: bool) -> None:
     if not same or not (mapped or np.array_equal(model.classes_, classes)):
         raise ValueError("classes_ are not those that the model was fitted on")
     # Counts of other labels would lead LabelReport's indices behind the end of `classes_`.
-    counts = [found for found in (model._support, model._held_out_counts) if found is not None]
-    if {np.shape(found)[-1] for found in counts} - {n_classes} or np.shape(model._held_out_counts)[
+    counts = [part for part in (model._support, model._held_out_counts) if part is not None]
+    if {np.shape(part)[-1] for part in counts} - {n_classes} or np.shape(model._held_out_counts)[
         :-1
     ] not in ((), (3,)):
         raise ValueError(f"counts of labels for another number than {n_classes} classes")

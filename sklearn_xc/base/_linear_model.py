@@ -16,7 +16,7 @@ from ._explain import weights_at
 
 
 class LinearScores:
-    """How the scores of an estimator come from rows: here as ``W x + b``, by its weights alone.
+    """Scores of an estimator by its weights alone, as ``W x + b``.
 
     An estimator whose scores come otherwise has a subclass, from its ``_scores_of(state)``. In a
     `binary` model two classes share one score.

@@ -71,7 +71,7 @@ class TrainsInParts:
         sample_weight : array-like of shape (n_samples,), default=None
         label_features : array-like or sparse, shape (n_classes, n_features), or sequence of \
                 these, default=None
-            Texts of the labels, as in `fit`: further rows of this call, after the others. They are
+            Texts of the labels, as in `fit`: further rows of this call, after the samples. They are
             of `classes` in its order, or of all classes after the call, sorted.
 
         Returns

@@ -140,7 +140,7 @@ def append_names(known: np.ndarray, names: np.ndarray) -> np.ndarray:
     return joined
 
 
-def rows_in_places(rows: sparse.csr_array, places: np.ndarray, n_rows: int) -> sparse.csr_array:
+def rows_in_places(rows: sparse.csr_array, places: ArrayLike, n_rows: int) -> sparse.csr_array:
     """Return a sparse matrix with its rows in other places, and empty rows in between."""
     coo = rows.tocoo()
     placed = sparse.coo_array(

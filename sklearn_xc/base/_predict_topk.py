@@ -23,7 +23,7 @@ class PredictsTopK:
 
     A subclass has ``classes_`` and two hooks: ``_topk(rows, k, only)`` returns numbers and scores
     of the k best classes that the restriction `only` leaves, ``_topk_probabilities`` the same with
-    probabilities; -1 stands where a row may have fewer than k.
+    probabilities; -1 stands where a sample may have fewer than k.
     """
 
     def _rows(self, X: MatrixLike) -> Any:

@@ -190,8 +190,11 @@ class TopkPredictor:
 
 def _places(labels: LabelsLike, classes: np.ndarray, name: str) -> np.ndarray:
     """Return labels for all samples, as places."""
-    missing = "left out" if name == "exclude" else "refused"
-    named = None if sparse.issparse(labels) else named_labels(labels, classes, 0, name, missing)
+    named = None
+    if not sparse.issparse(labels):
+        named = named_labels(
+            labels, classes, 0, name, "left out" if name == "exclude" else "refused"
+        )
     if named is None or named.starts is not None:
         raise ValueError(
             f"{name} of a predictor are for all samples; those of each sample go to predict_topk"

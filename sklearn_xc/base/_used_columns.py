@@ -24,9 +24,10 @@ class KeepsUsedColumns:
     columns, which has the weights of these for each class, zero or not.
     """
 
-    # int32, ascending; None where all are kept.
-    _columns: np.ndarray | None = None
-    _column_map: ColumnMap | None = None  # of these; not saved
+    # int32, ascending, and their map, which is not saved; None where all are kept. `Any` stands for
+    # None, since most callers know by another way that there are some.
+    _columns: np.ndarray | Any = None
+    _column_map: ColumnMap | Any = None
 
     @property
     def _n_kept(self) -> int:
@@ -59,8 +60,8 @@ class KeepsUsedColumns:
             self._columns = np.unique(np.concatenate(parts)).astype(np.int32)
             if len(self._columns) > len(before):
                 self._move_columns(before)
-        few = self._columns is not None
-        self._column_map = ColumnMap(self._columns, n_columns) if few else None
+        kept = self._columns
+        self._column_map = None if kept is None else ColumnMap(kept, n_columns)
         return self._column_map
 
     def _columns_by_hand(self) -> np.ndarray:

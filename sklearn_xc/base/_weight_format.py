@@ -140,7 +140,7 @@ def pruned(coef: Matrix, threshold: float) -> Matrix:
 def sparsified(coef: Matrix) -> sparse.csr_array:
     """Return weights as CSR, dense ones without their zeros."""
     if not sparse.issparse(coef):
-        n_entries = np.count_nonzero(coef)
+        n_entries = int(np.count_nonzero(coef))
         require_memory(
             BYTES_OF_AN_ENTRY * n_entries + 8 * len(coef),
             f"sparsify: {n_entries} weights that are not zero",

@@ -66,7 +66,7 @@ def predict_topk(
     -------
     labels : dask.array.Array of shape (n_samples, k)
     scores : dask.array.Array of float32, shape (n_samples, k)
-        In the blocks of rows of X. ``dask.compute(labels, scores)`` computes both at once.
+        In the blocks of samples of X. ``dask.compute(labels, scores)`` computes both at once.
     matrix : dask.array.Array of float32, shape (n_samples, n_classes)
         Instead with `sparse_output`, its blocks csr_array.
 
@@ -195,8 +195,9 @@ class _Restrictions:
                 f"{name} is by sample, but X has blocks of unknown sizes, where it would be cut; "
                 "call X.compute_chunk_sizes() before"
             )
-        missing = "left out" if name == "exclude" else "refused"
-        return named_labels(given, classes, n_rows, name, missing)
+        return named_labels(
+            given, classes, n_rows, name, "left out" if name == "exclude" else "refused"
+        )
 
     def check_k(self, k: int | None, ragged: bool) -> int:
         """Return the number of labels of an answer; `ragged` answers may have fewer."""
@@ -237,7 +238,7 @@ def _check_scores(inner: BaseEstimator, scores: str, label_weight: ArrayLike | d
 
 
 class _Path(NamedTuple):
-    """Where a model lies, and when it was written: a file that is replaced is another model."""
+    """Path of a model, and when it was written: a file that is replaced is another model."""
 
     path: str
     written: int

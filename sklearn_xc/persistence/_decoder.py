@@ -56,7 +56,7 @@ KEYS = {
 
 
 class Decoder:
-    """Makes values of a file's JSON and arrays.
+    """Decoder of a file's JSON and arrays into values.
 
     With `mapped`, large arrays stay in the mapped file; index arrays, which kernels and SciPy
     follow blindly, are in memory and checked either way. `estimators` lists the estimators of ours
@@ -72,13 +72,13 @@ class Decoder:
 
     def array(self, number: int, mapped: bool) -> np.ndarray:
         """Return the array with a number, in the file if it may stay there."""
-        found = self.reader.view(number) if mapped else self.reader.copy(number)
-        if not isinstance(found, np.ndarray):
+        array = self.reader.view(number) if mapped else self.reader.copy(number)
+        if not isinstance(array, np.ndarray):
             raise ValueError(f"array {number} is JSON")
         # A view costs no memory; whoever copies or tests a shared array pays for all of it.
         if not mapped:
-            self._pay(found.nbytes)
-        return found
+            self._pay(array.nbytes)
+        return array
 
     def _pay(self, n_bytes: int) -> None:
         """Take bytes off the budget; raise ValueError if the file has used it up."""
@@ -229,7 +229,7 @@ class Decoder:
 
     def _dict(self, node: Node) -> dict[int | str, Any]:
         """Return a dict from texts or small whole numbers to values."""
-        found = {}
+        values = {}
         for key, value in node["items"]:
             # Python hashes whole numbers modulo 2**61 - 1: multiples of it would all collide, and n
             # of them take n**2 steps. Below 2**53 all hashes differ; those of texts are salted.
@@ -237,10 +237,10 @@ class Decoder:
             if not number and type(key) is not str:
                 raise ValueError(f"a key is {key!r:.60}, no text and no number below 2**53")
             # Who reads a file with another program might see the other value of the two.
-            if key in found:
+            if key in values:
                 raise ValueError(f"the key {key!r:.60} stands twice in a dict")
-            found[key] = self.decode(value)
-        return found
+            values[key] = self.decode(value)
+        return values
 
     def _array(self, node: Node) -> np.ndarray:
         """Return an array, in the file if that is mapped."""

@@ -44,7 +44,7 @@ def _is_fitted(estimator: BaseEstimator) -> bool:
 
 
 class Encoder:
-    """Turns values into JSON, and collects their arrays in `segments`.
+    """Encoder of values as JSON, which collects their arrays in `segments`.
 
     `dtype` and `threshold` are those of `SaveMixin.save`; `n_weights` counts the sets of linear
     weights that they were applied to.
@@ -279,7 +279,7 @@ class Encoder:
 
 
 class Survey(Encoder):
-    """Collects in `problems` why an estimator cannot be saved, and raises no error."""
+    """Encoder that collects in `problems` why an estimator cannot be saved, and raises no error."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -308,4 +308,6 @@ def is_simple(value: object) -> bool:
 
 def _name_of(cls: type) -> str | None:
     """Return the name of a class in a file: a sparse container's, or that of a type of numbers."""
-    return next((name for name, found in MATRICES.items() if found is cls), name_of_type(cls))
+    return next(
+        (name for name, container in MATRICES.items() if container is cls), name_of_type(cls)
+    )

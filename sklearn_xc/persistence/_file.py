@@ -263,7 +263,7 @@ def _sync_directory(folder: Path) -> None:
 
 
 class _Place(NamedTuple):
-    """Where a segment lies in the file, and what the manifest says of it."""
+    """Place of a segment in the file, and what the manifest says of it."""
 
     start: int
     nbytes: int
@@ -425,9 +425,9 @@ class Reader:
         """Copy array `i` into our memory, or return the value of JSON; verified."""
         place = self._place(i)
         if i not in self._read:
-            found = self._bytes(place)
+            content = self._bytes(place)
             try:
-                self._read[i] = _decoded(found, place)
+                self._read[i] = _decoded(content, place)
             except (ValueError, RecursionError) as error:
                 self.refuse_content(error)
         return self._read[i]
@@ -440,17 +440,17 @@ class Reader:
         dtype = dtype_of(place.dtype)
         # Without a digest, which would read all of it: whoever uses the view must be safe with any
         # numbers in it, and with numbers that change.
-        found = np.frombuffer(self._map, dtype, place.nbytes // dtype.itemsize, place.start)
+        array = np.frombuffer(self._map, dtype, place.nbytes // dtype.itemsize, place.start)
         if dtype.kind == "U":
-            _require_characters(found)
-        return found.reshape(place.shape)
+            _require_characters(array)
+        return array.reshape(place.shape)
 
 
-def _decoded(found: np.ndarray, place: _Place) -> Any:
+def _decoded(content: np.ndarray, place: _Place) -> Any:
     """Return the array or the value of JSON that bytes stand for."""
     if place.dtype == JSON:
-        return json.loads(found.tobytes().decode("utf-8", "surrogatepass"))
-    array = found.view(dtype_of(place.dtype))
+        return json.loads(content.tobytes().decode("utf-8", "surrogatepass"))
+    array = content.view(dtype_of(place.dtype))
     if array.dtype.kind == "U":
         _require_characters(array)
     return array.reshape(place.shape)

@@ -57,7 +57,7 @@ class MappedIndex(InvertedIndex):
 
         Memory: those weights, in the features of the block.
         """
-        found = np.empty(len(places), dtype=np.float32)
+        scores = np.empty(len(places), dtype=np.float32)
         # Candidates of all samples together may be all classes; those of a block are few.
         for first, block in row_blocks(rows, self.rows_at_once):
             of_block = starts[first : first + block.shape[0] + 1]
@@ -65,11 +65,11 @@ class MappedIndex(InvertedIndex):
             wanted, own = np.unique(places[part], return_inverse=True)
             if len(wanted):
                 classes = _ClassesOf(self, wanted)
-                found[part] = classes.candidate_scores(
+                scores[part] = classes.candidate_scores(
                     block, of_block - of_block[0], own, n_threads
                 )
-        check_finite(found)
-        return found
+        check_finite(scores)
+        return scores
 
     def _arguments(self, rows: Rows) -> tuple[Any, ...]:
         """Return arguments of the kernels for a block of rows: copies of the lists it needs."""
@@ -157,9 +157,9 @@ class _ClassesOf(MappedIndex):
         # A list of n entries is read in n steps, or searched for c classes in c log n. That of a
         # common word has an entry for nearly every class, of which a few are wanted.
         long = lengths > READ_AT_LEAST + WORTH_SEARCHING * len(self._places)
-        found = [self._read(starts, np.where(long, 0, lengths))]
-        found += [self._searched(starts, lengths, feature) for feature in np.flatnonzero(long)]
-        feature, own, at = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        entries = [self._read(starts, np.where(long, 0, lengths))]
+        entries += [self._searched(starts, lengths, feature) for feature in np.flatnonzero(long)]
+        feature, own, at = (np.concatenate(parts) for parts in zip(*entries, strict=True))
         # Stable: the entries of a feature keep the order of its list, which ascends.
         order = np.argsort(feature, kind="stable")
         return (

@@ -29,9 +29,9 @@ _READING = ForkSafeRLock()  # held while attributes of a mapped file become attr
 
 
 class SaveMixin:
-    """Gives an estimator ``save``, and a way back for :func:`load`.
+    """Mixin of ``save``, and of the way back for :func:`load`.
 
-    What is saved are the parameters and whatever else ``vars`` shows, in the kinds of values that
+    Parameters and whatever else ``vars`` shows are saved, in the kinds of values that
     `_encoder.Encoder` knows. A subclass checks them in ``_check_loaded`` before any kernel can see
     them, and names all that a file may hold in the call of ``require_attributes`` there; one with
     attributes that are made again when they are needed adds their names to ``_not_saved``, one with

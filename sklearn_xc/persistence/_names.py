@@ -21,20 +21,20 @@ def with_names(estimator: BaseEstimator, names: LabelsLike) -> BaseEstimator:
     """
     names = np.asarray(getattr(names, "classes_", names))
     # Shallow at each level of nesting: the user's own pipeline keeps its names.
-    found = copy(estimator)
+    renamed = copy(estimator)
     if isinstance(estimator, Pipeline):
         last, step = estimator.steps[-1]
-        found.steps = [*estimator.steps[:-1], (last, with_names(step, names))]
+        renamed.steps = [*estimator.steps[:-1], (last, with_names(step, names))]
     elif isinstance(estimator, FrozenEstimator):
-        found.estimator = with_names(estimator.estimator, names)
+        renamed.estimator = with_names(estimator.estimator, names)
     elif "_encoding" in vars(estimator):
         check_names(names, len(estimator.classes_))
-        found._encoding = replace(estimator._encoding, classes_=names)
-        found.classes_ = names
-        found._index_cache = estimator._index_cache  # the weights are the same
+        renamed._encoding = replace(estimator._encoding, classes_=names)
+        renamed.classes_ = names
+        renamed._index_cache = estimator._index_cache  # the weights are the same
     else:
         raise TypeError(
             f"names are for a classifier of sklearn_xc at the end; {type(estimator).__name__} is "
             "none: give them to its fit"
         )
-    return found
+    return renamed

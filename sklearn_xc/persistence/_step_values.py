@@ -56,10 +56,10 @@ def vocabulary(words: np.ndarray) -> dict[str, int]:
     # columns as the vocabulary has words, and the number of the last word would be behind them.
     if words.ndim != 1 or not all(type(word) is str for word in words):
         raise ValueError("the words of a vocabulary are not texts")
-    found = {word: number for number, word in enumerate(words)}
-    if len(found) < len(words):
+    numbers = {word: number for number, word in enumerate(words)}
+    if len(numbers) < len(words):
         raise ValueError("a word stands twice in a vocabulary")
-    return found
+    return numbers
 
 
 def is_number_type(value: object) -> bool:
@@ -76,7 +76,7 @@ def name_of_type(cls: type) -> str | None:
     # The very class that NumPy has under its name: a subclass of the user's has code of its own.
     if issubclass(cls, np.number) and getattr(np, cls.__name__, None) is cls:
         return cls.__name__
-    return next((name for name, found in NUMBER_TYPES.items() if found is cls), None)
+    return next((name for name, kind in NUMBER_TYPES.items() if kind is cls), None)
 
 
 def number_type(name: object) -> type:
@@ -85,10 +85,10 @@ def number_type(name: object) -> type:
         raise ValueError(f"{name!r} is no type of numbers")
     # `getattr` with a name from a file finds functions, modules and classes; what is not a type of
     # numbers under this very name goes no further.
-    found = NUMBER_TYPES.get(name, getattr(np, name, None))
-    if not isinstance(found, type) or name_of_type(found) != name:
+    kind = NUMBER_TYPES.get(name, getattr(np, name, None))
+    if not isinstance(kind, type) or name_of_type(kind) != name:
         raise ValueError(f"{name!r} is no type of numbers")
-    return found
+    return kind
 
 
 def name_of_function(value: object) -> str | None:
@@ -113,9 +113,9 @@ def function(name: object) -> Callable:
     if isinstance(name, str) and name.startswith("numpy."):
         # Of NumPy only ufuncs: they take numbers to numbers, while np.load, np.fromfile or
         # np.memmap in a FunctionTransformer would open the files that its input names.
-        found = getattr(np, name.removeprefix("numpy."), None)
-        if isinstance(found, np.ufunc):
-            return found
+        ufunc = getattr(np, name.removeprefix("numpy."), None)
+        if isinstance(ufunc, np.ufunc):
+            return ufunc
     if not isinstance(name, str) or name not in FUNCTIONS:
         raise ValueError(f"{name!r} is no function that a model file may name")
     return FUNCTIONS[name]

@@ -386,13 +386,13 @@ def made_step(
     unknown = parameters.keys() - set(step.cls._get_param_names())
     if unknown:
         raise ValueError(f"this version of scikit-learn has no {sorted(unknown)} in a {name}")
-    found = step.cls(**parameters)
+    estimator = step.cls(**parameters)
     # scikit-learn checks parameters in `fit`, which is not called; `transform` of some steps relies
     # on it, and hands them to compiled code.
-    if hasattr(found, "_parameter_constraints"):
-        found._validate_params()
+    if hasattr(estimator, "_parameter_constraints"):
+        estimator._validate_params()
     # As a pickle is read, with the warning of another version; values are plain by now.
-    found.__setstate__({**vars(found), **attributes, "_sklearn_version": version})
-    if isinstance(found, OneHotEncoder):
-        require_encoder(found)
-    return found
+    estimator.__setstate__({**vars(estimator), **attributes, "_sklearn_version": version})
+    if isinstance(estimator, OneHotEncoder):
+        require_encoder(estimator)
+    return estimator
