@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Set as AbstractSet
 from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
@@ -23,6 +23,8 @@ from ._steps import is_step
 from ._weights import DTYPES
 
 __all__ = ["SaveMixin", "load", "save", "save_problems"]
+
+StoredDType: TypeAlias = Literal["float32", "float16"]
 
 VERSION = "_sklearn_xc_version"  # in a pickle
 _READING = ForkSafeRLock()  # held while attributes of a mapped file become attributes in memory
@@ -48,7 +50,9 @@ class SaveMixin:
     # file.
     _places = ()
 
-    def save(self, path: FileLike, *, dtype: str = "float32", threshold: float = 0.0) -> None:
+    def save(
+        self, path: FileLike, *, dtype: StoredDType = "float32", threshold: float = 0.0
+    ) -> None:
         """Save the fitted estimator in a file that :func:`sklearn_xc.load` reads.
 
         The file holds raw arrays and JSON, nothing that could be executed, and a checksum of every
@@ -248,7 +252,7 @@ def save(
     path: FileLike,
     *,
     names: LabelsLike | None = None,
-    dtype: str = "float32",
+    dtype: StoredDType = "float32",
     threshold: float = 0.0,
 ) -> None:
     """Save a fitted estimator, or a whole Pipeline, in one file without pickle.
@@ -360,7 +364,7 @@ def save_problems(estimator: BaseEstimator) -> list[str]:
     return survey.problems
 
 
-def load(path: FileLike | bytes, mmap_mode: str | None = None) -> Any:
+def load(path: FileLike | bytes, mmap_mode: Literal["r"] | None = None) -> Any:
     """Load an estimator that was saved with its method ``save``, or by :func:`save`.
 
     Nothing in a file is executed, whoever wrote it: it holds numbers and texts only, and the
