@@ -1,6 +1,7 @@
 """scikit-learn compatible estimators for problems with very many classes or labels."""
 
 from importlib import import_module as _import_module
+from typing import Any as _Any
 
 from ._version import __version__ as __version__
 from .augment_reduce._classifier import AugmentReduceClassifier
@@ -47,11 +48,14 @@ __all__ = [
 ]
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> _Any:
     """Return a public module when it is first used, or the estimator of another name."""
+    # Imported when they are first used: `import sklearn_xc` is to take no longer than its
+    # estimators.
     modules = "dask", "datasets", "inspection", "metrics", "mips", "model_selection", "serve"
     if name in modules:
         return _import_module(f"{__name__}.{name}")
-    if name == "ImplicitSoftmaxClassifier":  # softmax regression classifies
+    # Softmax regression classifies, and is looked up under both names.
+    if name == "ImplicitSoftmaxClassifier":
         return ImplicitSoftmaxRegressor
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,7 +1,8 @@
 """Explanations of scores: what they hold, how they print."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, overload
 
 import numpy as np
 
@@ -15,26 +16,26 @@ LONGEST_NAME = 40  # characters of a feature's name in that text
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
-    """Why one label got its score on one row.
+    """Explanation of the score of one label on one sample.
 
     The score is the sum of its parts: ``contributions.sum() + rest + intercept``.
 
     Parameters
     ----------
     row : int
-        Number of the row in X.
+        Number of the sample in X.
     label : object
         Entry of ``classes_``.
     score : float
         The label's decision function; for ``classes_[0]`` of two classes, minus that.
     intercept : float
-        The part that does not depend on the row.
+        The part that does not depend on the sample.
     feature_names : ndarray of str, shape (n_listed,)
         The features that contribute most, by falling magnitude of the contribution.
     features : ndarray of int64, shape (n_listed,)
         Their columns.
     values : ndarray of float32, shape (n_listed,)
-        x_j, their values in the row.
+        x_j, their values in the sample.
     weights : ndarray of float32, shape (n_listed,)
         w_kj, their weights for the label.
     contributions : ndarray of float64, shape (n_listed,)
@@ -74,7 +75,8 @@ class Explanation:
     rest: float
     n_rest: int
 
-    def __repr__(self):
+    def __repr__(self) -> str:
+        # Columns of one width each: intercept and rest are formatted with the contributions.
         names = [shortened(name, LONGEST_NAME) for name in self.feature_names]
         width = max([len(name) for name in names] + [len(INTERCEPT)])
         numbers = _aligned([*self.contributions, self.rest, self.intercept])
@@ -89,11 +91,11 @@ class Explanation:
         return "\n".join(lines)
 
     @property
-    def rest_label(self):
+    def rest_label(self) -> str:
         """The features that are not listed, as a text."""
         return f"({self.n_rest} more feature{'s' if self.n_rest > 1 else ''})"
 
-    def to_frame(self):
+    def to_frame(self) -> Any:
         """Return the parts of the score as a table.
 
         Returns
@@ -111,8 +113,8 @@ class Explanation:
         return Explanations([self]).to_frame()
 
 
-class Explanations(Sequence):
-    """A list of :class:`Explanation`, row by row, the labels of a row by falling score.
+class Explanations(Sequence[Explanation]):
+    """A list of :class:`Explanation`, sample by sample, the labels of each by falling score.
 
     Parameters
     ----------
@@ -135,38 +137,43 @@ class Explanations(Sequence):
     (6, ['jam', 'tea'])
     """
 
-    def __init__(self, items):
+    def __init__(self, items: Iterable[Explanation]) -> None:
         self.items = tuple(items)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.items)
 
-    def __getitem__(self, place):
-        found = self.items[place]
-        return Explanations(found) if isinstance(place, slice) else found
+    @overload
+    def __getitem__(self, place: int) -> Explanation: ...
 
-    def __repr__(self):
+    @overload
+    def __getitem__(self, place: slice) -> "Explanations": ...
+
+    def __getitem__(self, place: int | slice) -> "Explanation | Explanations":
+        return Explanations(self.items[place]) if isinstance(place, slice) else self.items[place]
+
+    def __repr__(self) -> str:
         shown = [repr(item) for item in self.items[:MOST_SHOWN]]
         if len(self) > MOST_SHOWN:
             shown.append(f"... and {len(self) - MOST_SHOWN} more explanations")
         return "\n".join(shown) or "no explanations"
 
-    def of_row(self, row):
-        """Return the explanations of one row.
+    def of_row(self, row: int) -> "Explanations":
+        """Return the explanations of one sample.
 
         Parameters
         ----------
         row : int
-            Number of the row in X.
+            Number of the sample in X.
 
         Returns
         -------
         explanations : Explanations
-            Empty if the row has none.
+            Empty if the sample has none.
         """
         return Explanations(item for item in self.items if item.row == row)
 
-    def to_frame(self):
+    def to_frame(self) -> Any:
         """Return the parts of all scores as one table.
 
         Returns
@@ -180,6 +187,7 @@ class Explanations(Sequence):
             If pandas is not installed.
         """
         pandas = optional_import("pandas", "to_frame")
+        # Lines of each explanation: its features, the others if there are any, the intercept.
         sizes = [len(item.features) + bool(item.n_rest) + 1 for item in self.items]
         columns = {
             "row": np.repeat(np.array([item.row for item in self.items], dtype=np.int64), sizes),
@@ -202,8 +210,9 @@ class Explanations(Sequence):
         return pandas.DataFrame(columns)
 
 
-def _aligned(numbers):
+def _aligned(numbers: Sequence[float]) -> list[str]:
     """Format numbers as texts of one length, with the sign."""
+    # One form for all, by the largest: contributions are compared with one another.
     largest = max(map(abs, numbers))
     form = "+.4f" if 1e-3 <= largest < 1e6 or largest == 0 else "+.3e"
     texts = [format(number, form) for number in numbers]
@@ -211,11 +220,9 @@ def _aligned(numbers):
     return [text.rjust(width) for text in texts]
 
 
-def shortened(name, longest, ending="..."):
-    """Return a name for people to read, cut in the middle to at most this many characters.
-
-    Paths of categories begin alike, and tell each other apart by their ends.
-    """
+def shortened(name: object, longest: int, ending: str = "...") -> str:
+    """Return a name for people to read, cut in the middle to at most this many characters."""
+    # In the middle: paths of categories begin alike, and tell each other apart by their ends.
     name = str(name)
     if len(name) <= longest:
         return name

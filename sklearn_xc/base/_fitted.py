@@ -1,7 +1,11 @@
 """State of a fitted classifier that comes from a file or was set by hand: taken in, and checked."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 
 from ..persistence import SaveMixin
@@ -21,16 +25,14 @@ from ._labels import LabelEncoding
 from ._used_columns import check_columns
 
 
-def check_labels_and_counts(model, mapped):
+def check_labels_and_counts(model: BaseEstimator, mapped: bool) -> None:
     """Raise ValueError if labels and counts of a model do not fit together.
 
-    Parameters
-    ----------
-    model : BaseXCClassifier
-    mapped : bool
-        As in ``SaveMixin._check_loaded``.
+    `mapped` is that of ``SaveMixin._check_loaded``.
     """
     n_classes = len(model._encoding.classes_)
+    # Names and kinds first: what follows computes with them, and no attribute that a file names may
+    # be without a test.
     require_attributes(
         model,
         _support=either(None, is_array(np.int64, least=0)),
@@ -50,11 +52,14 @@ def check_labels_and_counts(model, mapped):
         validation_scores_=is_array(np.float64, finite=False),
     )
     classes = model._encoding.classes_
+    # Two arrays of a file for one thing, which may differ. Of a mapped file only the shapes are
+    # compared, until all is read: a million labels would be read from the disk at each start.
     same = np.shape(model.classes_) == classes.shape
     if not same or not (mapped or np.array_equal(model.classes_, classes)):
         raise ValueError("classes_ are not those that the model was fitted on")
-    counts = [found for found in (model._support, model._held_out_counts) if found is not None]
-    if {np.shape(found)[-1] for found in counts} - {n_classes} or np.shape(model._held_out_counts)[
+    # Counts of other labels would lead LabelReport's indices behind the end of `classes_`.
+    counts = [part for part in (model._support, model._held_out_counts) if part is not None]
+    if {np.shape(part)[-1] for part in counts} - {n_classes} or np.shape(model._held_out_counts)[
         :-1
     ] not in ((), (3,)):
         raise ValueError(f"counts of labels for another number than {n_classes} classes")
@@ -63,23 +68,25 @@ def check_labels_and_counts(model, mapped):
         beginning.check((), n_classes, model.n_features_in_)
 
 
-def check_shape(state, shape, n_inputs):
-    """Refuse what is loaded if the weights are not those of the labels and features beside them."""
+def check_shape(state: Mapping[str, Any], shape: tuple[int, ...], n_inputs: int) -> None:
+    """Refuse weights that are loaded with labels or features of other numbers."""
+    # The very kinds: `len` and `.shape` of another kind could say what fits here and something else
+    # to a kernel.
     encoding, classes, n_features = (state[n] for n in ("_encoding", "classes_", "n_features_in_"))
     if not isinstance(encoding, LabelEncoding) or not isinstance(classes, np.ndarray):
         raise ValueError("the labels are of the wrong kind")
     if classes.shape != encoding.classes_.shape or type(n_features) is not int:
         raise ValueError("the numbers of classes or features contradict one another")
+    # Kernels take the number of classes from the weights, and predictions look up that many labels:
+    # one class too many would be a label read behind the end.
     if shape[1:] != (n_inputs,) or shape[0] not in (encoding.n_columns, len(classes)):
         raise ValueError(f"weights of shape {shape} for {len(classes)} classes")
     if "feature_names_in_" in state and len(state["feature_names_in_"]) != n_features:
         raise ValueError("the names of the features are not as many as the features")
 
 
-def predicts_topk(estimator):
-    """Return whether a value that was loaded is an estimator of ours, or a Pipeline that ends in
-    one.
-    """
+def predicts_topk(estimator: object) -> bool:
+    """Return whether a loaded value is an estimator of ours, or a Pipeline that ends in one."""
     while isinstance(estimator, FrozenEstimator):
         estimator = estimator.estimator
     try:

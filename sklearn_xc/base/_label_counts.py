@@ -1,11 +1,13 @@
 """Per-label counts of a fitted model: training samples, weights, accuracy on other rows."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from ..utils._optional_import import optional_import
+from ..utils._typing import Matrix
 from ._explanation import shortened
 
 MOST_SHOWN = 10  # labels in the text of a report
@@ -26,24 +28,24 @@ class LabelReport:
     n_weights : ndarray of int64, shape (n_classes,)
         Non-zeros of the label's row of ``coef_``; two classes share a row.
     n_true : ndarray of int64, shape (n_classes,)
-        Held-out rows that have the label; zeros where no rows were held out.
+        Held-out samples that have the label; zeros where none were held out.
     n_predicted : ndarray of int64, shape (n_classes,)
-        Held-out rows for which it was predicted.
+        Held-out samples for which it was predicted.
     n_hits : ndarray of int64, shape (n_classes,)
-        Held-out rows for which it was predicted and true.
+        Held-out samples for which it was predicted and true.
 
     Attributes
     ----------
     precision : ndarray of float64, shape (n_classes,)
         Share of the label's predictions that were true, nan where there were none.
     recall : ndarray of float64, shape (n_classes,)
-        Share of the label's held-out rows for which it was predicted, nan without such rows.
+        Share of the label's held-out samples for which it was predicted, nan without such samples.
     f1 : ndarray of float64, shape (n_classes,)
         Harmonic mean of both, nan for a label neither true nor predicted.
 
     See Also
     --------
-    sklearn_xc.inspection.label_report : Makes one from held-out rows.
+    sklearn_xc.inspection.label_report : Makes one from held-out samples.
 
     Examples
     --------
@@ -62,24 +64,24 @@ class LabelReport:
     n_hits: np.ndarray
 
     @property
-    def precision(self):
+    def precision(self) -> np.ndarray:
         """Share of the label's predictions that were true."""
         return _share(self.n_hits, self.n_predicted)
 
     @property
-    def recall(self):
-        """Share of the label's held-out rows for which it was predicted."""
+    def recall(self) -> np.ndarray:
+        """Share of the label's held-out samples for which it was predicted."""
         return _share(self.n_hits, self.n_true)
 
     @property
-    def f1(self):
+    def f1(self) -> np.ndarray:
         """Harmonic mean of precision and recall."""
         return _share(2 * self.n_hits, self.n_true + self.n_predicted)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.labels)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         shown = np.argsort(-self.support, kind="stable")[:MOST_SHOWN]
         names = [shortened(name, LONGEST_NAME) for name in self.labels[shown].tolist()]
         width = max(len(name) for name in [*names, "label"])
@@ -95,7 +97,7 @@ class LabelReport:
             lines.append(f"  ... and {len(self) - MOST_SHOWN} more")
         return "\n".join(lines)
 
-    def to_frame(self):
+    def to_frame(self) -> Any:
         """Return the report as a table.
 
         Returns
@@ -115,33 +117,35 @@ class LabelReport:
         return pandas.DataFrame(columns, index=pandas.Index(self.labels, name="label"))
 
 
-def _share(part, whole):
+def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """Return part / whole, nan where the whole is 0."""
     return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
 
 
-def training_support(Y, sample_weight, n_classes):
-    """Return samples of each class in the pattern of `_labels.encode`, ndarray of int64
-    (n_classes,).
-    """
+def training_support(
+    Y: sparse.csr_array, sample_weight: np.ndarray | None, n_classes: int
+) -> np.ndarray:
+    """Return the number of samples of each class in the pattern of `_labels.encode`."""
+    # A sample of weight zero takes no part in training, as if it were not there.
     counted = np.ones(Y.shape[0]) if sample_weight is None else sample_weight > 0
+    # A product with a vector counts without a transposed copy; float64 counts up to 2**53.
     positives = np.asarray(Y.T @ counted.astype(np.float64)).astype(np.int64)
     if Y.shape[1] == n_classes:
         return positives
-    return np.append(np.count_nonzero(counted) - positives, positives)  # two classes, one column
+    # Two classes have one column, that of the second.
+    return np.append(np.count_nonzero(counted) - positives, positives)
 
 
-def extended_support(support, Y, sample_weight, places):
+def extended_support(
+    support: np.ndarray | None,
+    Y: sparse.csr_array,
+    sample_weight: np.ndarray | None,
+    places: np.ndarray,
+) -> np.ndarray | None:
     """Return the samples of each class where labels join those of a fit; None where not known.
 
-    Parameters
-    ----------
-    support : ndarray of int64 (n_known,), or None
-        Of the fit.
-    Y : csr_array (n_samples, n_classes)
-        The positives of the new labels.
-    sample_weight : ndarray (n_samples,), or None
-    places : ndarray of int (n_known,)
-        Where the labels of the fit stand.
+    `support` is that of the fit, whose labels now stand at `places`; Y has the positives of the new
+    labels.
     """
     if support is None:
         return None
@@ -150,13 +154,16 @@ def extended_support(support, Y, sample_weight, places):
     return extended
 
 
-def weights_per_class(coef, n_classes):
+def weights_per_class(coef: Matrix, n_classes: int) -> np.ndarray:
     """Return non-zeros of the weights of each class, ndarray of int64 (n_classes,)."""
+    # Differences of running counts: a matrix that a user has put in place may store zeros.
     if sparse.issparse(coef):
         coef = coef.tocsr()
         stored = np.append(0, np.cumsum(coef.data != 0))
         counts = np.diff(stored[coef.indptr])
     else:
+        # By columns, as dense weights lie in memory; some at a time, since the comparison with zero
+        # makes an array of a byte for each weight.
         counts = np.zeros(coef.shape[0], dtype=np.int64)
         size = max(1, ENTRIES_AT_ONCE // coef.shape[0])
         for start in range(0, coef.shape[1], size):
@@ -164,65 +171,50 @@ def weights_per_class(coef, n_classes):
     return np.broadcast_to(counts, n_classes).astype(np.int64)
 
 
-def summed_support(classes, codes, sample_weight, before=None):
-    """Return samples of each class, in these data and those before.
+def summed_support(
+    classes: np.ndarray,
+    codes: np.ndarray,
+    sample_weight: np.ndarray | None,
+    before: tuple[np.ndarray, np.ndarray | None] | None = None,
+) -> np.ndarray | None:
+    """Return samples of each class, in these data and those before; None if the latter are unknown.
 
-    Parameters
-    ----------
-    classes : ndarray (n_classes,)
-        Sorted.
-    codes : ndarray of int (n_samples,)
-        Places of the samples' classes in it.
-    sample_weight : ndarray (n_samples,), or None
-    before : (classes, support), default=None
-        Of the data before; `classes` holds all of their classes.
-
-    Returns
-    -------
-    support : ndarray of int64 (n_classes,), or None where that before is not known
+    `codes` are places in the sorted `classes`, which hold all of the classes `before` as well.
     """
-    if before is not None and before[1] is None:
-        return None
     counted = codes if sample_weight is None else codes[sample_weight > 0]
     support = np.bincount(counted, minlength=len(classes)).astype(np.int64)
-    if before is not None:
-        same = before[0] is classes
-        support[slice(None) if same else np.searchsorted(classes, before[0])] += before[1]
+    if before is None:
+        return support
+    earlier, earlier_support = before
+    if earlier_support is None:
+        return None
+    same = earlier is classes
+    support[slice(None) if same else np.searchsorted(classes, earlier)] += earlier_support
     return support
 
 
-def counts_of_codes(true, predicted, n_classes):
-    """Count n_true, n_predicted, n_hits of class numbers; -1 is padding.
-
-    Returns
-    -------
-    counts : ndarray of int64 (3, n_classes)
-    """
+def counts_of_codes(true: np.ndarray, predicted: np.ndarray, n_classes: int) -> np.ndarray:
+    """Count n_true, n_predicted and n_hits of each class, of class numbers with -1 as padding."""
     hits = true[true == predicted]
     return np.stack(
         [np.bincount(c[c >= 0], minlength=n_classes) for c in (true, predicted, hits)]
     ).astype(np.int64)
 
 
-def report_of(classes, coef, support, held_out_counts=None):
-    """Return the report of an estimator with these weights.
+def report_of(
+    classes: np.ndarray,
+    coef: Matrix,
+    support: np.ndarray | None,
+    held_out_counts: np.ndarray | None = None,
+) -> LabelReport:
+    """Return the report of an estimator with these weights, and counts of `counts_of_codes`.
 
-    Parameters
-    ----------
-    classes : ndarray (n_classes,)
-    coef : ndarray or sparse (n_classes, n_features), or one row for two classes
-    support : ndarray of int64 (n_classes,), or None
-        What adds classes to a fitted model brings it to the new length.
-    held_out_counts : ndarray of int64 (3, n_classes), default=None
-        From `counts_of_codes`.
-
-    Raises
-    ------
-    AttributeError
-        If the support is not known, or of other classes.
+    Raises AttributeError if the support is not known, or of other classes.
     """
     n_classes = len(classes)
-    if support is None or len(support) != n_classes:  # not as fit has made it
+    # AttributeError, so that `hasattr(model, "label_report_")` says what there is. A model that was
+    # merged or edited has no support, or that of fewer classes.
+    if support is None or len(support) != n_classes:
         raise AttributeError("label_report_: the training samples of the labels are not known")
     if held_out_counts is None:
         held_out_counts = np.zeros((3, n_classes), dtype=np.int64)

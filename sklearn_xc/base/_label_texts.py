@@ -1,33 +1,30 @@
-"""Texts of labels that a user gives beside the rows: matrices of one row a label.
+"""Texts of labels that a user gives with the samples: matrices of one row a label.
 
 Estimators that are trained take each text as a further training row, whose one positive is its
-label. It is no sample: counts of labels, rules that read the labels, and rows that are held out
-are of the samples alone.
+label. It is no sample: counts of labels, rules that read the labels, and held-out samples are of
+the samples alone.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from ..utils._csr import narrow_pointers
 from ..utils._given_labels import plain_labels
 from ..utils._matrix import as_rows, checked_csr, normalise
 from ..utils._rows import Rows
 from ..utils._stacked_rows import stacked
+from ..utils._typing import LabelsLike, Matrix, MatrixLike
 
 
 class Texts(NamedTuple):
     """Texts of labels as training rows, to stand below the samples.
 
-    Attributes
-    ----------
-    rows : Rows
-        None of them zero, in the order in which they were given.
-    labels : ndarray of int32 (n_texts,)
-        Places of their labels in ``classes_``.
-    weight : float
-        Of each, as a sample weight.
+    None of the `rows` is zero. `labels` are the places of their labels in ``classes_`` (int32), and
+    `weight` is that of each text, as a sample weight.
     """
 
     rows: Rows | None = None
@@ -36,27 +33,24 @@ class Texts(NamedTuple):
 
     @property
     def n(self) -> int:
-        """How many there are."""
+        """Number of texts."""
         return len(self.labels)
 
-    def below(self, rows: Rows, empty=np.empty) -> Rows:
+    def below(self, rows: Rows, empty: Callable[..., np.ndarray] = np.empty) -> Rows:
         """Return the samples with the texts below them; as they are if there are no texts."""
-        return stacked(rows, self.rows, empty) if self.n else rows
+        return rows if self.rows is None or not self.n else stacked(rows, self.rows, empty)
 
-    def labels_below(self, Y, binary: bool = False):
+    def labels_below(self, Y: Matrix, binary: bool = False) -> Matrix:
         """Return the labels of the samples and those of the texts.
 
-        Parameters
-        ----------
-        Y : csr_array (n_samples, n_columns), or ndarray of int (n_samples,)
-            As `_labels.encode` and `_labels.codes_of` return them.
-        binary : bool
-            Whether Y has the one column of two classes.
+        Y is as `_labels.encode` or `_labels.codes_of` returns it; `binary` says whether it has the
+        one column of two classes.
         """
         if not self.n:
             return Y
         if Y.ndim == 1:
             return np.append(Y, self.labels).astype(Y.dtype)
+        # A text of the first of two classes is a row without an entry in their one column.
         positive = self.labels > 0 if binary else np.ones(self.n, dtype=bool)
         columns = np.zeros_like(self.labels) if binary else self.labels
         indptr = np.append(Y.indptr, Y.indptr[-1] + np.cumsum(positive))
@@ -67,19 +61,12 @@ class Texts(NamedTuple):
         )
         return sparse.csr_array(parts, shape=(Y.shape[0] + self.n, Y.shape[1]))
 
-    def weights_below(self, sample_weight, n_samples: int, factors=None):
-        """Return the weights of the samples and those of the texts.
+    def weights_below(
+        self, sample_weight: np.ndarray | None, n_samples: int, factors: np.ndarray | None = None
+    ) -> np.ndarray | None:
+        """Return the weights of the samples and those of the texts, None if all are 1.
 
-        Parameters
-        ----------
-        sample_weight : ndarray of float32 (n_samples,), or None
-        n_samples : int
-        factors : ndarray (n_classes,), default=None
-            Of the labels, by which the weights of the samples are multiplied already.
-
-        Returns
-        -------
-        weight : ndarray of float32 (n_samples + n_texts,), or None if all are 1
+        The weights of the samples are multiplied by the `factors` of their labels already.
         """
         if not self.n or (sample_weight is None and factors is None and self.weight == 1):
             return sample_weight
@@ -94,19 +81,17 @@ class Texts(NamedTuple):
 NO_TEXTS = Texts()
 
 
-def texts_of(estimator, label_features, n_features: int, dense: bool, classes=None) -> Texts:
+def texts_of(
+    estimator: BaseEstimator,
+    label_features: MatrixLike | None,
+    n_features: int,
+    dense: bool,
+    classes: LabelsLike | None = None,
+) -> Texts:
     """Return the texts that a call of a classifier is given, whose classes are known already.
 
-    Parameters
-    ----------
-    estimator : BaseXCClassifier
-        With the parameter `label_feature_weight`.
-    label_features : array-like or sparse (n_classes, n_features), list or tuple of these, or None
-    n_features : int
-    dense : bool
-        Form of the rows.
-    classes : array-like of shape (n_classes,), default=None
-        The labels in the order of the texts; by default that of ``classes_``.
+    `classes` are the labels in the order of the texts; by default that of ``classes_``. The rows
+    are `dense` if those of the samples are.
     """
     if label_features is None:
         return NO_TEXTS
@@ -115,13 +100,16 @@ def texts_of(estimator, label_features, n_features: int, dense: bool, classes=No
     return _texts(estimator, rows, places[line_of])
 
 
-def texts_of_new(estimator, label_features, n_features: int, dense: bool, is_new) -> Texts:
+def texts_of_new(
+    estimator: BaseEstimator,
+    label_features: MatrixLike | None,
+    n_features: int,
+    dense: bool,
+    is_new: np.ndarray,
+) -> Texts:
     """Return the texts of labels that join a model, one row each, in the order of ``classes_``.
 
-    Parameters
-    ----------
-    estimator, label_features, n_features, dense : as of `texts_of`
-    is_new : ndarray of bool (n_classes,)
+    `is_new` says of each class of the model whether it joins.
     """
     if label_features is None:
         return NO_TEXTS
@@ -131,8 +119,9 @@ def texts_of_new(estimator, label_features, n_features: int, dense: bool, is_new
     return _texts(estimator, rows, new[line_of])
 
 
-def _texts(estimator, rows, labels):
-    """Return those of the rows that are not zero, as texts of these labels."""
+def _texts(estimator: BaseEstimator, rows: Rows, labels: np.ndarray) -> Texts:
+    """Return the rows that are not zero, as texts of these labels."""
+    # No word of a zero row is among the features: it would only push the intercept of its label.
     there = np.flatnonzero(rows.squared_norms() > 0)
     weight = float(np.float32(estimator.label_feature_weight))
     if not len(there) or not weight > 0:
@@ -142,7 +131,9 @@ def _texts(estimator, rows, labels):
     return Texts(rows, labels[there].astype(np.int32), weight)
 
 
-def params_of_parts(estimator, label_features, classes) -> dict:
+def params_of_parts(
+    estimator: BaseEstimator, label_features: MatrixLike | None, classes: LabelsLike | None
+) -> dict[str, Any]:
     """Return what fits of some of the samples are given, so that all know the same labels."""
     if label_features is None and classes is None:
         return {}
@@ -152,29 +143,16 @@ def params_of_parts(estimator, label_features, classes) -> dict:
     return params
 
 
-def read_texts(label_features, n_features: int | None, dense: bool | None = None):
-    """Return the texts of labels as rows, and the line of each in its matrix.
+def read_texts(
+    label_features: Any, n_features: int | None, dense: bool | None = None
+) -> tuple[Rows, np.ndarray, int]:
+    """Return the texts of labels as rows, the line of each in its matrix, and the number of lines.
 
-    Parameters
-    ----------
-    label_features : array-like or sparse (n_labels, n_features), or list or tuple of these
-    n_features : int or None
-        That there must be; None for any number.
-    dense : bool or None
-        Form of the rows; None for that of the texts.
-
-    Returns
-    -------
-    rows : Rows
-    line_of : ndarray of int64 (n_texts,)
-    n_lines : int
-
-    Raises
-    ------
-    ValueError
-        If a matrix has no two dimensions, another number of columns than X or of lines than the
-        others, or holds what is no finite number.
+    There must be `n_features` columns, any number of them for None. Rows are `dense` or not, for
+    None as the texts are. Raises ValueError if a matrix has no two dimensions, another number of
+    columns than X or of lines than the others, or holds what is no finite number.
     """
+    # A list of lists of numbers is one matrix; a list of matrices is several.
     several = isinstance(label_features, (list, tuple)) and all(
         sparse.issparse(part) or getattr(part, "ndim", 0) == 2 for part in label_features
     )
@@ -197,18 +175,20 @@ def read_texts(label_features, n_features: int | None, dense: bool | None = None
             )
     if dense is None:
         dense = not any(sparse.issparse(matrix) for matrix in matrices)
+    # Matrix below matrix, so that line i of each is of the same label.
     joined = _stacked(matrices, dense)
     n_lines = matrices[0].shape[0]
     return as_rows(normalise(joined)), np.tile(np.arange(n_lines), len(matrices)), n_lines
 
 
-def _stacked(matrices, dense):
+def _stacked(matrices: list[Matrix], dense: bool) -> Matrix:
+    """Return matrices one below the other, dense or as CSR."""
     if dense:
         return np.concatenate([m.toarray() if sparse.issparse(m) else m for m in matrices])
     return sparse.vstack([sparse.csr_array(m) for m in matrices], format="csr")
 
 
-def _matrix(values, name):
+def _matrix(values: MatrixLike, name: str) -> Matrix:
     """Return one matrix of texts, float32, finite."""
     if not sparse.issparse(values):
         try:
@@ -223,6 +203,7 @@ def _matrix(values, name):
             f"{name} must be a matrix of two dimensions, one row a label; got shape "
             f"{values.shape}{hint}"
         )
+    # Before any conversion, which follows indices without a check.
     if sparse.issparse(values):
         values = checked_csr(values, name)
     numbers = values.data if sparse.issparse(values) else values
@@ -231,7 +212,7 @@ def _matrix(values, name):
     return normalise(values, name)
 
 
-def require_lines(n_lines: int, n_labels: int, what: str):
+def require_lines(n_lines: int, n_labels: int, what: str) -> None:
     """Refuse texts that are not one line for each label."""
     if n_lines != n_labels:
         raise ValueError(
@@ -239,22 +220,17 @@ def require_lines(n_lines: int, n_labels: int, what: str):
         )
 
 
-def places_of_lines(n_lines: int, labels: np.ndarray, named) -> np.ndarray:
+def places_of_lines(n_lines: int, labels: np.ndarray, named: LabelsLike | None) -> np.ndarray:
     """Return which label each line of a matrix of texts is of.
 
-    Parameters
-    ----------
-    n_lines : int
-    labels : ndarray (n_labels,)
-        Of the model; sorted where `named` is given.
-    named : array-like of the same labels, or None
-        In the order of the lines; None for that of `labels`.
+    `named` are the `labels` of the model in the order of the lines; None for their own order. With
+    it, `labels` are sorted.
     """
     if named is None:
         require_lines(n_lines, len(labels), "there are")
         return np.arange(n_lines)
     if isinstance(named, (set, frozenset)):
-        raise ValueError("classes is a set, which has no order: give a list beside label_features")
+        raise ValueError("classes is a set, which has no order: give a list with label_features")
     named = np.asarray(plain_labels(named))
     require_lines(n_lines, len(named), "classes names")
     return np.searchsorted(labels, named)

@@ -1,12 +1,15 @@
 """The classes or labels in y as columns of a sparse 0/1 pattern, and the way back."""
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn import get_config
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import DataConversionWarning
 
 from ..utils._csr import LARGEST_INDEX
@@ -19,6 +22,7 @@ from ..utils._given_labels import (
 )
 from ..utils._matrix import checked_csr, narrow_indices
 from ..utils._records import is_a, is_labels, is_one_of, record
+from ..utils._typing import LabelsLike, Matrix
 
 REFUSED, DROPPED, KEPT = "refused", "dropped", "kept"  # grades, see `encode`
 SMALLEST_GRADE = 1e-6  # so that float32 holds its inverse, also times other weights
@@ -29,18 +33,10 @@ LABEL_LISTS = (
 )
 
 
-def answer_container(given):
-    """Return the class of sparse predictions: that of fit's y, or csr_array if scikit-learn is set
-    to it.
-
-    scikit-learn 1.9 has ``set_config(sparse_interface=...)``. Its default, "spmatrix", does not
-    tell whether somebody asked for it, so that only "sparray" changes what is returned.
-
-    Parameters
-    ----------
-    given : type
-        ``csr_matrix`` or ``csr_array``.
-    """
+def answer_container(given: type) -> type:
+    """Return the class of sparse predictions: that of fit's y, or csr_array by configuration."""
+    # scikit-learn 1.9 has `set_config(sparse_interface=...)`. Its default, "spmatrix", does not
+    # tell whether somebody has chosen it, so that only "sparray" changes what is returned.
     return sparse.csr_array if get_config().get("sparse_interface") == "sparray" else given
 
 
@@ -70,22 +66,24 @@ class LabelEncoding:
     dtype: np.dtype
     container: type | None = None
 
-    def _check_record(self):
+    def _check_record(self) -> None:
         """Raise ValueError for what no call of `encode` makes (see `utils/_records.record`)."""
+        # Predictions index classes_ by 0 and 1 in a binary model, by column in the others.
         least = {"binary": 2, "multiclass": 3, "multilabel": 1}[self.kind]
         if len(self.classes_) < least or (self.kind == "binary" and len(self.classes_) != 2):
             raise ValueError(f"{len(self.classes_)} classes of a {self.kind} problem")
 
     @property
-    def n_classes(self):
+    def n_classes(self) -> int:
+        """Number of classes or labels."""
         return len(self.classes_)
 
     @property
-    def n_columns(self):
+    def n_columns(self) -> int:
         """Columns of Y, hence rows of coef_: one for two classes."""
         return 1 if self.kind == "binary" else self.n_classes
 
-    def indicator(self, pattern):
+    def indicator(self, pattern: sparse.csr_array) -> np.ndarray | Any:
         """Return a CSR pattern of predicted labels in the container and dtype of fit's y.
 
         In a csr_array if scikit-learn is configured so.
@@ -95,23 +93,14 @@ class LabelEncoding:
         return pattern.astype(self.dtype).toarray()
 
 
-def check_labels(y, grades=REFUSED):
-    """Raise for a raw y that scikit-learn's own validation would trip over, or misname.
+def check_labels(y: Any, grades: str = REFUSED) -> None:
+    """Raise ValueError for a raw y that scikit-learn's own validation would trip over, or misname.
 
-    Parameters
-    ----------
-    y : object
-        As given to fit.
-    grades : {REFUSED, DROPPED, KEPT}
-        As of :func:`encode`.
-
-    Raises
-    ------
-    ValueError
-        If y is a tuple of arrays, has no columns, is sparse with one dimension, lacks labels (None,
-        NaN, pandas.NA), or holds one list of labels a sample. Lists of equal length above one that
-        hold only 0 and 1, or grades, are an indicator and pass.
+    These are a tuple of arrays, a y without columns, a sparse one of one dimension, missing labels
+    (None, NaN, pandas.NA), and one list of labels for each sample. Lists of equal length above one
+    that hold only 0 and 1, or grades, are an indicator and pass.
     """
+    # The results of two functions of ours, which are often passed on as a whole.
     if isinstance(y, tuple) and any(getattr(part, "ndim", 0) for part in y):
         raise ValueError(
             f"y is a tuple of {len(y)} arrays, not the labels. If it comes from first_label, write "
@@ -121,7 +110,7 @@ def check_labels(y, grades=REFUSED):
     if len(getattr(y, "shape", ())) == 2 and y.shape[1] == 0:
         raise ValueError(f"y has no columns (shape {y.shape}): at least one class is required")
     if is_polars_frame(y):
-        if sum(map(_count_missing, y)):
+        if sum(_count_missing(column) for column in y):
             raise ValueError("Input y contains NaN: every sample needs a label")
         return
     if sparse.issparse(y):
@@ -130,7 +119,8 @@ def check_labels(y, grades=REFUSED):
         return
     if getattr(y, "ndim", 1) != 1:
         return
-    if str(getattr(y, "dtype", "")).lower().startswith(("list", "array(")):  # polars, Arrow
+    # Series of polars and Arrow whose items are lists.
+    if str(getattr(y, "dtype", "")).lower().startswith(("list", "array(")):
         raise ValueError(LABEL_LISTS)
     if _has_missing(y):
         raise ValueError("Input y contains NaN: every sample needs a label")
@@ -138,7 +128,7 @@ def check_labels(y, grades=REFUSED):
         _check_items(y, grades)
 
 
-def _has_missing(y):
+def _has_missing(y: Any) -> bool:
     """Return whether a Series or an array of dates says that labels are missing."""
     if hasattr(y, "isna"):
         return bool(y.isna().any())
@@ -147,15 +137,13 @@ def _has_missing(y):
     return getattr(getattr(y, "dtype", None), "kind", None) in ("m", "M") and np.isnat(y).any()
 
 
-def _count_missing(y):
+def _count_missing(y: Any) -> int:
     """Return the labels that a column of polars or Arrow lacks."""
     return y.null_count() if callable(y.null_count) else y.null_count
 
 
-def is_indicator(y):
-    """Return whether a raw y that has passed :func:`check_labels` holds labels, not one class a
-    sample.
-    """
+def is_indicator(y: Any) -> bool:
+    """Return whether a raw y that has passed :func:`check_labels` is an indicator of labels."""
     if sparse.issparse(y):
         return True
     if hasattr(y, "shape"):
@@ -163,7 +151,7 @@ def is_indicator(y):
     return isinstance(y, (list, tuple)) and len(y) > 0 and isinstance(y[0], NESTED)
 
 
-def _check_items(y, grades):
+def _check_items(y: Sequence | np.ndarray, grades: str) -> None:
     """Refuse missing labels and lists of labels in a list or an object array."""
     if any(map(is_missing, y)):
         raise ValueError("Input y contains NaN or None: every sample needs a label")
@@ -171,6 +159,8 @@ def _check_items(y, grades):
     if not rows:
         _check_texts(y)
         return
+    # One container for each sample, of one length, with a value for each label: all else is lists
+    # of labels, also where their lengths happen to be equal.
     indicator = (
         len(rows) == len(y)
         and not any(isinstance(row, (set, frozenset)) for row in rows)
@@ -182,7 +172,7 @@ def _check_items(y, grades):
         raise ValueError(LABEL_LISTS)
 
 
-def _check_texts(y):
+def _check_texts(y: Sequence | np.ndarray) -> None:
     """Refuse texts that an array of texts would cut: two labels would be one."""
     if isinstance(y, (list, tuple)):
         cut = next((text for text in y if isinstance(text, str) and text.endswith("\0")), None)
@@ -193,37 +183,36 @@ def _check_texts(y):
             )
 
 
-def _is_entry(value, grades):
+def _is_entry(value: Any, grades: str) -> bool:
     """Return whether a value can stand in an indicator."""
     if not isinstance(value, (Real, np.bool_)):
         return False
-    return value in (0, 1) if grades == REFUSED else 0 <= value <= 1
+    return value in (0, 1) if grades == REFUSED else bool(0 <= value <= 1)
 
 
-def labels_to_score(model, y):
-    """Return true labels as `score` of scikit-learn takes them: columns by their names, no
-    grades.
-    """
+def labels_to_score(model: BaseEstimator, y: LabelsLike) -> Matrix:
+    """Return true labels as scikit-learn's `score` takes them: columns by name, no grades."""
     if model._encoding.kind == "multilabel":
         y = plain_indicator(in_order_of(y, model.classes_))
     y = plain_labels(y)
     return without_grades(y) if getattr(model, "graded", False) else y
 
 
-def codes_of(Y):
+def codes_of(Y: sparse.csr_array) -> np.ndarray:
     """Return the class number of each sample from the pattern of `_labels.encode`."""
+    # Of two classes the one column has an entry for the second: its count in a row is the number.
     if Y.shape[1] == 1:
         return np.diff(Y.indptr).astype(np.int32)
     return Y.indices.astype(np.int32)
 
 
-def encode(y, names=None, grades=REFUSED):
-    """Encode a validated y.
+def encode(
+    y: Matrix, names: np.ndarray | None = None, grades: str = REFUSED
+) -> tuple[LabelEncoding, sparse.csr_array]:
+    """Encode a validated y: labels of any dtype that sorts, or an indicator of any numeric dtype.
 
     Parameters
     ----------
-    y : ndarray or sparse, shape (n_samples,) or (n_samples, n_classes)
-        Labels of any dtype that sorts, or an indicator of 0 and 1 in any numeric dtype.
     names : ndarray of shape (n_classes,), default=None
         Column names of an indicator; the column numbers by default.
     grades : {REFUSED, DROPPED, KEPT}
@@ -254,6 +243,8 @@ def encode(y, names=None, grades=REFUSED):
     """
     if sparse.issparse(y):
         return encode_indicator(y, names, grades)
+    # A column is taken for classes, as scikit-learn takes it, and not for an indicator of one
+    # label.
     if y.ndim == 2 and y.shape[1] == 1:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected. Please change the shape "
@@ -273,7 +264,8 @@ def encode(y, names=None, grades=REFUSED):
     return encode_indicator(y, names, grades)
 
 
-def _encode_classes(y):
+def _encode_classes(y: np.ndarray) -> tuple[LabelEncoding, sparse.csr_array]:
+    """Encode one class a sample."""
     if y.dtype.kind == "f" and (y != np.trunc(y)).any():
         example = y[y != np.trunc(y)][0]
         raise ValueError(
@@ -292,20 +284,23 @@ def _encode_classes(y):
     return LabelEncoding(kind, classes, y.dtype), encode_codes(codes, len(classes))
 
 
-def encode_codes(codes, n_classes):
+def encode_codes(codes: np.ndarray, n_classes: int) -> sparse.csr_array:
     """Return numbers of classes, one a sample, as the pattern that :func:`encode` returns."""
     if n_classes > 2:
         return _pattern(codes, np.arange(len(codes) + 1), n_classes)
+    # Samples of the second class have the one entry that a row can have.
     indptr = np.concatenate([[0], np.cumsum(codes)])
     return _pattern(np.zeros(indptr[-1], dtype=np.int32), indptr, 1)
 
 
-def _unique(y):
+def _unique(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Find distinct labels, sorted, and the place of each sample's among them."""
     return np.unique(y, return_inverse=True)
 
 
-def _unique_objects(y):
-    """Find distinct objects; hashing a million strings is much faster than sorting them."""
+def _unique_objects(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Find distinct objects as `_unique` does."""
+    # Hashing a million strings is much faster than sorting them; only the distinct ones are sorted.
     labels = y.tolist()
     ordered = sorted(set(labels))
     place = {label: code for code, label in enumerate(ordered)}
@@ -313,7 +308,9 @@ def _unique_objects(y):
     return np.fromiter(ordered, dtype=y.dtype, count=len(ordered)), codes
 
 
-def encode_indicator(y, names, grades=REFUSED):
+def encode_indicator(
+    y: Matrix, names: np.ndarray | None, grades: str = REFUSED
+) -> tuple[LabelEncoding, sparse.csr_array]:
     """Encode an indicator of any width, as :func:`encode` does."""
     n_samples, n_classes = y.shape
     if n_classes > LARGEST_INDEX:
@@ -321,6 +318,7 @@ def encode_indicator(y, names, grades=REFUSED):
     if sparse.issparse(y):
         csr = checked_csr(y, "y")
         container = sparse.csr_array if isinstance(y, sparse.sparray) else sparse.csr_matrix
+        # An entry in parts adds up, as SciPy reads it; on a copy, since y is the user's.
         if grades != REFUSED and not csr.has_canonical_format:
             csr = csr.copy()
             csr.sum_duplicates()
@@ -337,24 +335,24 @@ def encode_indicator(y, names, grades=REFUSED):
     if values is not None:
         Y = sparse.csr_array((values.astype(np.float32), Y.indices, Y.indptr), shape=Y.shape)
     dtype = np.dtype(np.int64) if y.dtype.kind == "O" else y.dtype
-    if dtype == np.float16:  # which sparse matrices do not have
+    # Predictions come in the dtype of y, and sparse matrices have no float16.
+    if dtype == np.float16:
         dtype = np.dtype(np.float32)
     labels = np.arange(n_classes) if names is None else told_from_numbers(names)
     return LabelEncoding("multilabel", labels, dtype, container), Y
 
 
-def told_from_numbers(names):
-    """Return names of columns that cannot be taken for the numbers of columns.
-
-    Whole numbers are objects, unless they are those of the columns: metrics then ask for
-    ``classes``, where numbers would be columns.
-    """
+def told_from_numbers(names: np.ndarray) -> np.ndarray:
+    """Return names of columns that cannot be taken for the numbers of columns."""
+    # Whole numbers become objects, unless they are those of the columns: metrics then require
+    # `classes`, where they would take numbers for columns, of other labels, and say nothing.
     if names.dtype.kind in "iu" and (names != np.arange(len(names))).any():
         return names.astype(object)
     return names
 
 
-def _require_entries(values, shape, grades):
+def _require_entries(values: np.ndarray, shape: tuple[int, ...], grades: str) -> None:
+    """Raise ValueError for values that no indicator holds, and say what to do with them."""
     if values.dtype.kind not in "biufO":
         wrong = values.flat[:1]
     elif grades == REFUSED:
@@ -379,9 +377,10 @@ def _require_entries(values, shape, grades):
     )
 
 
-def _sparse_pattern(csr):
+def _sparse_pattern(csr: sparse.csr_array) -> sparse.csr_array:
     """Return the non-zero places of a CSR, sorted and each once."""
     data, indices, indptr = csr.data, csr.indices, csr.indptr
+    # A stored zero is no label. Of the running count of entries kept, indptr picks the new starts.
     if not data.all():
         keep = data != 0
         kept = np.concatenate([[0], np.cumsum(keep)])
@@ -389,19 +388,19 @@ def _sparse_pattern(csr):
     Y = _pattern(indices, indptr, csr.shape[1])
     if not Y.has_canonical_format:
         Y = Y.copy()
-        Y.sum_duplicates()
+        Y.sum_duplicates()  # which adds the ones of a label that is there twice
         Y.data[:] = 1
     return Y
 
 
-def without_grades(y):
+def without_grades(y: LabelsLike) -> Matrix:
     """Return the pattern of a raw indicator, csr_array of uint8; 1-D y as it is."""
     check_labels(y, DROPPED)
     y = y if sparse.issparse(y) else np.asarray(plain_labels(y))
     return encode_indicator(y, None, DROPPED)[1] if y.ndim == 2 else y
 
 
-def pattern_of(Y):
+def pattern_of(Y: sparse.csr_array) -> sparse.csr_array:
     """Return the positives in what :func:`encode` returns, without their grades."""
     if Y.dtype == np.uint8:
         return Y
@@ -409,21 +408,16 @@ def pattern_of(Y):
     return sparse.csr_array(parts, shape=Y.shape)
 
 
-def _pattern(indices, indptr, n_columns):
+def _pattern(indices: np.ndarray, indptr: np.ndarray, n_columns: int) -> sparse.csr_array:
+    """Return a CSR of ones, with int32 indices where they are wide enough."""
     parts = np.ones(len(indices), dtype=np.uint8), indices, np.asarray(indptr)
     return narrow_indices(sparse.csr_array(parts, shape=(len(indptr) - 1, n_columns)))
 
 
-def refuse_indicator(estimator, y):
-    """Raise for a validated y of several labels a sample.
-
-    Parameters
-    ----------
-    estimator : estimator
-    y : ndarray or sparse
-        As scikit-learn's validation returns it, so that no container of an indicator is missed:
-        arrays and DataFrames of several columns, lists of lists, sparse matrices of any width.
-    """
+def refuse_indicator(estimator: BaseEstimator, y: Matrix) -> None:
+    """Raise ValueError for a validated y of several labels a sample."""
+    # Validated, so that no container is missed: DataFrames of several columns and lists of lists
+    # are arrays by now, and a sparse matrix is an indicator at any width.
     if sparse.issparse(y) or (y.ndim == 2 and y.shape[1] > 1):
         what = "a sparse matrix" if sparse.issparse(y) else "an array"
         raise ValueError(

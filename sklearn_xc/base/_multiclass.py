@@ -1,16 +1,21 @@
 """One class a sample: `partial_fit`, labels of its calls, samples kept from training."""
 
+from typing import Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from ..training._class_weight import times_class_weight
-from ..training._waiting import beginning_of, ended_beginning, with_beginning
+from ..training._waiting import Waiting, beginning_of, ended_beginning, with_beginning
 from ..utils._given_labels import given_classes, plain_labels
 from ..utils._matrix import as_rows, in_checked_csr, normalise
+from ..utils._typing import LabelsLike, Matrix, MatrixLike
 from ..utils._validation import check_sample_weight
 from ._label_counts import summed_support
-from ._label_texts import texts_of
+from ._label_texts import Texts, texts_of
 from ._labels import LabelEncoding, check_labels, refuse_indicator
 from ._linear_model import arrays_of
 from ._new_classes import merge_labels
@@ -36,7 +41,14 @@ class TrainsInParts:
     _waiting = None  # samples on which no lasting step was taken: a `Waiting`
     _beginning = None  # the first samples of all, as long as there are few of them
 
-    def partial_fit(self, X, y, classes=None, sample_weight=None, label_features=None):
+    def partial_fit(
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        classes: LabelsLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        label_features: MatrixLike | None = None,
+    ) -> Self:
         """Go on training with one pass over more samples, whose classes may be new.
 
         A label that no call before has named becomes a class: ``classes_`` stays sorted, and the
@@ -59,7 +71,7 @@ class TrainsInParts:
         sample_weight : array-like of shape (n_samples,), default=None
         label_features : array-like or sparse, shape (n_classes, n_features), or sequence of \
                 these, default=None
-            Texts of the labels, as in `fit`: further rows of this call, after the others. They are
+            Texts of the labels, as in `fit`: further rows of this call, after the samples. They are
             of `classes` in its order, or of all classes after the call, sorted.
 
         Returns
@@ -80,13 +92,17 @@ class TrainsInParts:
         """
         with self._all_or_nothing():
             first = not self.__sklearn_is_fitted__()
+            # Before anything is trained: what is wrong with the call is said now.
             given = X, y, classes, sample_weight, label_features
             X, codes, sample_weight = self._validate_part(*given)
             samples = X, labels_of(codes), sample_weight
-            anew = None if first else ended_beginning(self._beginning, self._tables, X)
-            if anew is not None:
+            # The samples begin to come again: a last time all of them are trained on from the
+            # start, since the latest have been trained on in one pass only. It is no call of the
+            # user's.
+            again = None if first else ended_beginning(self._beginning, self._tables, X)
+            if again is not None:
                 n_calls = self.n_iter_
-                self._partial_fit(anew[0], anew[1][1], anew[2], True)
+                self._partial_fit(again[0], again[1][1], again[2], True)
                 self.n_iter_ = n_calls
             samples, first, known = with_beginning(self._beginning, self._tables, samples, first)
             X, (_, codes, _), sample_weight = samples
@@ -95,12 +111,19 @@ class TrainsInParts:
             self._beginning = beginning_of(self._tables, known, first)
         return self
 
-    def _validate_part(self, X, y, classes, sample_weight, label_features=None):
+    def _validate_part(
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        classes: LabelsLike | None,
+        sample_weight: ArrayLike | None,
+        label_features: MatrixLike | None = None,
+    ) -> tuple[Matrix, np.ndarray, np.ndarray | None]:
         """Check parameters and data of a `partial_fit` with one class a sample.
 
         Sets classes_ and what scikit-learn records of X at the first call, takes in new classes
         later, and returns X as `utils._matrix.normalise` does, the classes' numbers and the
-        weights; texts of labels are the last rows, and not counted.
+        weights; texts of labels are the last rows.
         """
         check_parameters(self)
         check_labels(y)
@@ -120,25 +143,29 @@ class TrainsInParts:
             named = given_classes(classes)
             if len(named) < 2:
                 raise ValueError(f"classes must name at least two classes, got {named!r}")
+            # Sizes before anything is made of them, here and after new classes have joined.
             self._require_size(len(named), n_columns)
             self._set_classes(named)
+        weight = None
         if sample_weight is not None:
-            sample_weight = check_sample_weight(sample_weight, X.shape[0], self._range_of_weights)
+            weight = check_sample_weight(sample_weight, X.shape[0], self._range_of_weights)
         self._grow(y, None if first else classes, may_add=not first and classes is None)
         self._require_size(len(self.classes_), n_columns)
+        # Texts are no samples: they join below, after the samples were counted.
         codes = known_codes(y, self.classes_)
-        self._set_support(summed_support(self.classes_, codes, sample_weight, before))
+        self._set_support(summed_support(self.classes_, codes, weight, before))
         if getattr(self, "_weighs_samples_by_class", False):
-            sample_weight = times_class_weight(self, codes, sample_weight, part=True)
+            weight = times_class_weight(self, codes, weight, part=True)
         X = normalise(X)
         texts = texts_of(self, label_features, X.shape[1], not sparse.issparse(X), classes)
-        return with_texts(self, X, codes, sample_weight, texts)
+        return with_texts(self, X, codes, weight, texts)
 
-    def _set_classes(self, classes):
+    def _set_classes(self, classes: np.ndarray) -> None:
+        """Become a model of these classes, which are sorted."""
         kind = "binary" if len(classes) == 2 else "multiclass"
         self._set_encoding(LabelEncoding(kind, classes, classes.dtype))
 
-    def _grow(self, y, classes, may_add):
+    def _grow(self, y: np.ndarray, classes: LabelsLike | None, may_add: bool) -> None:
         """Take in the new classes of `classes` and, where it may add some, of y."""
         grown, places = self.classes_, np.arange(len(self.classes_))
         if classes is not None:
@@ -156,19 +183,22 @@ class TrainsInParts:
         elif len(with_y) > len(grown):
             unknown = np.setdiff1d(with_y, grown).tolist()[0]
             raise ValueError(f"y holds {unknown!r}, which is not in classes")
+        # In this order: `_place_classes` starts the weights of the new classes, for which it has to
+        # know how many there are.
         if len(grown) > len(self.classes_):
             self._set_classes(grown)
             self._place_classes(places)
             if self._beginning is not None:
                 self._beginning = self._beginning.placed(places, self._tables())
 
-    def _tables(self):
+    def _tables(self) -> tuple[np.ndarray, ...]:
         """Return what a step changes: by default the arrays of the weights."""
         return arrays_of(self.coef_, self.intercept_)
 
-    def _take_back(self):
+    def _take_back(self) -> Waiting | None:
         """Undo the step on samples that wait; return them, or None without any."""
         waiting, tables = self._waiting, None if self._waiting is None else self._tables()
+        # Of other weights, put in place since, there is no step to undo.
         if waiting is not None and not waiting.is_of(tables):
             waiting = None
         elif waiting is not None and waiting.has_replaced:
@@ -178,22 +208,19 @@ class TrainsInParts:
         return waiting
 
 
-def labels_of(codes):
-    """Return one class a sample as `Waiting` has labels."""
+def labels_of(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return one class a sample as `Waiting` has labels: starts, classes, and no grades."""
     return np.arange(len(codes) + 1, dtype=np.int64), codes, np.empty(0, dtype=np.float32)
 
 
-def with_texts(estimator, X, labels, sample_weight, texts):
-    """Return the samples of a part with the texts of labels below them.
-
-    Parameters
-    ----------
-    estimator : BaseXCClassifier
-    X : ndarray or csr_array of float32 (n_samples, n_features)
-    labels : ndarray of int32 (n_samples,), or csr_array (n_samples, n_columns)
-    sample_weight : ndarray of float32 (n_samples,), or None
-    texts : Texts
-    """
+def with_texts(
+    estimator: BaseEstimator,
+    X: Matrix,
+    labels: Matrix,
+    sample_weight: np.ndarray | None,
+    texts: Texts,
+) -> tuple[Matrix, Matrix, np.ndarray | None]:
+    """Return samples, labels and weights of a part with the texts of labels below them."""
     if not texts.n:
         return X, labels, sample_weight
     by_counts = getattr(estimator, "class_weight", None)
@@ -206,34 +233,32 @@ def with_texts(estimator, X, labels, sample_weight, texts):
     return texts.below(as_rows(X)).matrix(), texts.labels_below(labels), sample_weight
 
 
-def known_codes(y, classes):
+def known_codes(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Return the place of each label in sorted `classes`, -1 where it is not there."""
     y = y.ravel()
+    # Bisection puts a label beyond the last class behind it, where nothing may be read.
     places = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
     return np.where(classes[places] == y, places, -1).astype(np.int32)
 
 
-def held_out_samples(codes, fraction, rng, sample_weight=None, n_texts=0):
-    """Return samples kept from training, at random; a class keeps at least one of its samples.
+def held_out_samples(
+    codes: np.ndarray,
+    fraction: float,
+    rng: np.random.RandomState,
+    sample_weight: np.ndarray | None = None,
+    n_texts: int = 0,
+) -> np.ndarray:
+    """Return which samples are kept from training, at random; a class keeps at least one.
 
-    Parameters
-    ----------
-    codes : ndarray of int (n_samples,)
-    fraction : float
-    rng : RandomState
-    sample_weight : ndarray (n_samples,), default=None
-        Samples of weight zero are neither drawn nor counted; None or of size 0 for weights of 1.
-    n_texts : int, default=0
-        How many of the last rows are texts of labels, which are neither drawn nor counted.
-
-    Returns
-    -------
-    held_out : ndarray of bool (n_samples,)
+    Samples of weight zero, and the last `n_texts` rows, which are texts of labels, are neither
+    drawn nor counted. Weights of size 0 stand for weights of 1.
     """
     counted = np.arange(len(codes) - n_texts)
     if sample_weight is not None and len(sample_weight):
         counted = np.flatnonzero(sample_weight[: len(counted)] > 0)
     order = counted[rng.permutation(len(counted))]
+    # The first of each class in a random order is not free to be held out: a class without a sample
+    # in training would be predicted by its intercept.
     _, first = np.unique(codes[order], return_index=True)
     free = np.delete(order, first)
     held_out = np.zeros(len(codes), dtype=bool)

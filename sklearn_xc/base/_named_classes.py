@@ -1,4 +1,4 @@
-"""Classes that a user lists beside the rows, of which some may have none."""
+"""Classes that a user lists with the samples, of which some may have none."""
 
 import numpy as np
 from scipy import sparse
@@ -6,11 +6,12 @@ from sklearn.utils.validation import column_or_1d
 
 from ..utils._given_labels import is_missing, plain_labels
 from ..utils._label_places import check_names
+from ..utils._typing import LabelsLike, Matrix
 from ._labels import KEPT, LabelEncoding, encode_codes
 from ._new_classes import merge_labels
 
 
-def read_classes(classes) -> np.ndarray:
+def read_classes(classes: LabelsLike) -> np.ndarray:
     """Return classes as a user lists them: a vector, each once, two at least."""
     if isinstance(classes, (set, frozenset)):
         raise ValueError("classes is a set, which has no order: give a list")
@@ -18,6 +19,7 @@ def read_classes(classes) -> np.ndarray:
     check_names(classes, classes.shape[0] if classes.ndim else 0, "classes")
     if len(classes) < 2:
         raise ValueError(f"classes must name at least two classes, got {classes.tolist()!r}")
+    # NaN is not equal to itself: the labels of its samples would never be found.
     if classes.dtype.kind in "Of" and any(map(is_missing, classes.tolist())):
         raise ValueError("classes holds NaN or None, which is no label")
     return classes
@@ -32,31 +34,20 @@ def sorted_classes(classes: np.ndarray) -> np.ndarray:
 
 
 def encoding_of(classes: np.ndarray) -> LabelEncoding:
-    """Return the encoding of sorted classes, one a row."""
+    """Return the encoding of sorted classes, one a sample."""
     return LabelEncoding("binary" if len(classes) == 2 else "multiclass", classes, classes.dtype)
 
 
-def encode_among(y, classes, label_names, grades):
-    """Encode a validated y of one class a row among the classes that the user names.
+def encode_among(
+    y: Matrix, classes: LabelsLike, label_names: LabelsLike | None, grades: str
+) -> tuple[LabelEncoding, sparse.csr_array]:
+    """Encode a validated y of one class a sample among the classes that the user names.
 
-    Parameters
-    ----------
-    y : ndarray or sparse
-    classes : array-like of shape (n_classes,)
-        In any order; y may hold any of them, one alone too.
-    label_names : array-like or None
-        The parameter, which is for an indicator.
-    grades : {REFUSED, DROPPED, KEPT}
-        As of `_labels.encode`.
-
-    Returns
-    -------
-    encoding : LabelEncoding
-    Y : csr_array of uint8 (n_samples, n_columns)
-        As `_labels.encode` returns it.
+    They may be in any order, and y may hold one of them alone. `label_names` is the parameter; it,
+    and `grades`, are for an indicator. The result is as of `_labels.encode`.
     """
     if sparse.issparse(y) or (y.ndim == 2 and y.shape[1] > 1):
-        raise ValueError("classes is for y of one class a row; y is an indicator")
+        raise ValueError("classes is for y of one class a sample; y is an indicator")
     if label_names is not None:
         raise ValueError(
             "label_names is for the columns of an indicator; classes has names already"
@@ -65,6 +56,8 @@ def encode_among(y, classes, label_names, grades):
         raise ValueError("graded=True is for an indicator y, but y has one class a sample")
     y = column_or_1d(y, warn=True)
     named = sorted_classes(read_classes(classes))
+    # Merged, not compared: labels of another kind (numbers among texts) are refused there by name,
+    # and texts that are longer than any class are not cut.
     merged = merge_labels(named, y)[0]
     if len(merged) > len(named):
         unknown = np.setdiff1d(merged, named).tolist()[0]

@@ -3,6 +3,7 @@
 from numbers import Real
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from ..utils._given_labels import wastes
@@ -10,7 +11,7 @@ from ..utils._given_labels import wastes
 NAMES = {"b": "booleans", "i": "numbers", "u": "numbers", "f": "numbers", "U": "strings"}
 
 
-def merge_labels(known, labels):
+def merge_labels(known: np.ndarray, labels: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Return the sorted union of a model's classes and other labels, wide enough for both.
 
     Parameters
@@ -51,15 +52,18 @@ def merge_labels(known, labels):
         merged = _union_of_objects(known, labels)
     else:
         merged = np.union1d(known, labels)
-        if merged.dtype.kind == "f" and known.dtype.kind != "f":  # int64 beside uint64
+        # NumPy joins int64 and uint64 in float64, which rounds labels above 2**53: two become one.
+        if merged.dtype.kind == "f" and known.dtype.kind != "f":
             raise ValueError(f"labels of {labels.dtype} do not fit among classes of {known.dtype}")
     if len(merged) == len(known):
         return known, np.arange(len(known))
     return merged, np.searchsorted(merged, known)
 
 
-def _are_known(known, labels):
-    """Return whether all labels are classes, where that is found without a copy of the classes."""
+def _are_known(known: np.ndarray, labels: np.ndarray) -> bool:
+    """Return whether all labels are classes, if that can be told without a copy of the classes."""
+    # A part of a stream seldom has a new label, and a million classes would be merged at each call.
+    # Longer texts than any class, or another dtype, would have NumPy convert all classes.
     texts = known.dtype.kind == labels.dtype.kind == "U"
     fits = labels.dtype.itemsize <= known.dtype.itemsize if texts else known.dtype == labels.dtype
     if not fits or known.dtype.kind not in "iuU" or not len(known):
@@ -68,8 +72,9 @@ def _are_known(known, labels):
     return bool((known[places] == labels).all())
 
 
-def _as_kind_of(known, labels):
+def _as_kind_of(known: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Return the labels, of the same kind as the classes; refuses other kinds."""
+    # NumPy would join numbers and texts as texts, and 1 and "1" were one class.
     if labels.dtype.kind == "b" and known.dtype.kind in "iuf":
         labels = labels.astype(known.dtype)
     kinds = _kind(known), _kind(labels)
@@ -82,6 +87,7 @@ def _as_kind_of(known, labels):
         example = labels[labels != np.trunc(labels)][0]
         raise ValueError(f"Unknown label type: continuous. y or classes holds {example!s}")
     if known.dtype.kind in "iu" and labels.dtype.kind == "f":
+        # Out of range, the conversion gives some number and a warning: the comparison finds it.
         with np.errstate(invalid="ignore"):
             whole = labels.astype(np.int64)
         if (whole != labels).any():
@@ -90,8 +96,8 @@ def _as_kind_of(known, labels):
     return labels
 
 
-def _kind(labels):
-    """Return the kind of these labels in an error message."""
+def _kind(labels: np.ndarray) -> str:
+    """Return the word of an error message for the kind of these labels."""
     if labels.dtype.kind != "O":
         return NAMES.get(labels.dtype.kind, f"{labels.dtype} values")
     types = {type(label) for label in labels.tolist()}
@@ -102,26 +108,30 @@ def _kind(labels):
     return "objects of " + ", ".join(sorted(t.__name__ for t in types))
 
 
-def _union_of_objects(known, labels):
+def _union_of_objects(known: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return the sorted union of labels as Python's own values."""
     try:
         ordered = sorted({*known.tolist(), *labels.tolist()})
     except TypeError as error:
         raise ValueError(f"the labels cannot be sorted among the classes: {error}") from error
+    # An array of texts takes for each as much as for the longest: one sentence among a million
+    # words would take gigabytes. Objects take a pointer.
     is_wide = all(isinstance(label, str) for label in ordered) and wastes(
         max(map(len, ordered)), sum(map(len, ordered)), len(ordered)
     )
     return np.array(ordered, dtype=object if known.dtype.kind == "O" or is_wide else None)
 
 
-def _would_waste(known, labels):
+def _would_waste(known: np.ndarray, labels: np.ndarray) -> bool:
     """Return whether new texts would make all known ones as wide as the longest."""
     if known.dtype.kind != "U" or labels.dtype.kind != "U":
         return False
+    # Characters, of 4 bytes each in NumPy's arrays.
     total = (known.nbytes + labels.nbytes) // 4
     return wastes(max(known.itemsize, labels.itemsize) // 4, total, len(known) + len(labels))
 
 
-def append_names(known, names):
+def append_names(known: np.ndarray, names: np.ndarray) -> np.ndarray:
     """Return the column names behind others, in one array that cuts none of them short."""
     if known.dtype.kind == names.dtype.kind:
         return np.concatenate([known, names])
@@ -130,19 +140,8 @@ def append_names(known, names):
     return joined
 
 
-def rows_in_places(rows, places, n_rows: int):
-    """Return a sparse matrix with its rows in other places, empty rows in between.
-
-    Parameters
-    ----------
-    rows : CSR of shape (n_known, n_columns)
-    places : ndarray of int (n_known,)
-        Each once.
-
-    Returns
-    -------
-    placed : csr_array of shape (n_rows, n_columns)
-    """
+def rows_in_places(rows: sparse.csr_array, places: ArrayLike, n_rows: int) -> sparse.csr_array:
+    """Return a sparse matrix with its rows in other places, and empty rows in between."""
     coo = rows.tocoo()
     placed = sparse.coo_array(
         (coo.data, (np.asarray(places)[coo.row], coo.col)), shape=(n_rows, rows.shape[1])

@@ -1,12 +1,18 @@
 """The columns that a model keeps weights of, where few of very many have entries."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
+from ..persistence._decoder import Origin
 from ..topk._feature_major import feature_major
 from ..topk._inverted_index import InvertedIndex
 from ..utils._column_map import ColumnMap, used_columns
 from ..utils._matrix import narrow_indices
+from ..utils._typing import Matrix
 from ._linear_model import checked_weights
 
 
@@ -18,8 +24,10 @@ class KeepsUsedColumns:
     columns, which has the weights of these for each class, zero or not.
     """
 
-    _columns = None  # ndarray of int32 (n_kept,), ascending; None where all are kept
-    _column_map = None  # of these; not saved
+    # int32, ascending, and their map, which is not saved; None where all are kept. `Any` stands for
+    # None, since most callers know by another way that there are some.
+    _columns: np.ndarray | Any = None
+    _column_map: ColumnMap | Any = None
 
     @property
     def _n_kept(self) -> int:
@@ -30,41 +38,33 @@ class KeepsUsedColumns:
         """Return whether weights of columns without entries are zero, and need not be kept."""
         return True
 
-    def _move_columns(self, before):
-        """Bring what is kept of the columns `before` beside the weights to those of now."""
+    def _move_columns(self, before: np.ndarray) -> None:
+        """Bring what the solver keeps of the columns `before`, weights apart, to those of now."""
 
-    def _keep_columns(self, features, n_columns: int, cold: bool, dense: bool):
-        """Keep columns, of which those with entries in the rows of a call are from now on.
+    def _keep_columns(
+        self, features: Callable[[], np.ndarray], n_columns: int, cold: bool, dense: bool
+    ) -> ColumnMap | None:
+        """Keep columns with entries in the rows of a call; return their map, None for all columns.
 
-        A cold start decides whether all are kept; where few are, that number grows.
-
-        Parameters
-        ----------
-        features : callable
-            `Rows.features` of the rows.
-        n_columns : int
-        cold : bool
-        dense : bool
-            Whether the rows are.
-
-        Returns
-        -------
-        columns : ColumnMap, or None for all
+        A `cold` start decides whether all are kept; where few are, that number grows. `features` is
+        `Rows.features` of the rows, and only called where it is needed.
         """
         before = self._columns
         if cold:
             may = not dense and self._may_keep_few()
             self._columns = used_columns(features(), n_columns) if may else None
         elif before is not None:
-            found = [before, np.unique(features()), self._columns_by_hand()]
-            self._columns = np.unique(np.concatenate(found)).astype(np.int32)
+            # Columns never leave: weights of a column without entries in this call stay as they
+            # are.
+            parts = [before, np.unique(features()), self._columns_by_hand()]
+            self._columns = np.unique(np.concatenate(parts)).astype(np.int32)
             if len(self._columns) > len(before):
                 self._move_columns(before)
-        few = self._columns is not None
-        self._column_map = ColumnMap(self._columns, n_columns) if few else None
+        kept = self._columns
+        self._column_map = None if kept is None else ColumnMap(kept, n_columns)
         return self._column_map
 
-    def _columns_by_hand(self):
+    def _columns_by_hand(self) -> np.ndarray:
         """Return columns in which `coef_`, if it was put in its place, has weights."""
         if self._is_of_columns():
             return self._columns[:0]
@@ -73,61 +73,74 @@ class KeepsUsedColumns:
 
     def _is_of_columns(self) -> bool:
         """Return whether `coef_` has the weights of all columns kept, and no others."""
-        coef, n = self.coef_, len(self._columns)
-        if not sparse.issparse(coef) or coef.format != "csr" or coef.nnz != coef.shape[0] * n:
+        # The very pattern that `_as_coef` makes: each class has all columns, zeros too, in order.
+        coef, columns = self.coef_, self._columns
+        if columns is None or not sparse.issparse(coef) or coef.format != "csr":
             return False
-        return bool((coef.indices.reshape(coef.shape[0], n) == self._columns).all())
+        shape = coef.shape[0], len(columns)
+        return coef.nnz == shape[0] * shape[1] and bool(
+            (coef.indices.reshape(shape) == columns).all()
+        )
 
-    def _kept_weights(self):
+    def _kept_weights(self) -> np.ndarray:
         """Return the weights of the columns kept, ndarray of float32 (n_classes, n_kept)."""
         coef = checked_weights(self.coef_)
         if self._columns is None:
             return coef.toarray() if sparse.issparse(coef) else coef
+        # A view, without a copy, of the CSR that `_as_coef` has made.
         if self._is_of_columns():
             return coef.data.reshape(coef.shape[0], -1)
         coef = coef[:, self._columns]
         return np.asarray(coef.toarray() if sparse.issparse(coef) else coef, dtype=np.float32)
 
-    def _like_kept_weights(self):
-        """Return an array of the shape of the weights of the columns kept, which takes no room."""
+    def _like_kept_weights(self) -> np.ndarray:
+        """Return an array of the shape of the weights kept, which takes no memory."""
         return np.broadcast_to(np.float32(0), (self.coef_.shape[0], self._n_kept))
 
-    def _as_coef(self, W):
+    def _as_coef(self, W: np.ndarray) -> Matrix:
         """Return weights of the columns kept as `coef_` has them, for all columns."""
         if self._columns is None or W.shape[1] != len(self._columns):
             return W
         n_classes, n_kept = W.shape
         indptr = np.arange(n_classes + 1, dtype=np.int64) * n_kept
+        # In memory of its own: W is the solver's, and changes with the next call.
         parts = np.array(W, order="C").ravel(), np.tile(self._columns, n_classes), indptr
         return narrow_indices(sparse.csr_array(parts, shape=(n_classes, self.n_features_in_)))
 
-    def _set_kept_model(self, W, intercept):
+    def _set_kept_model(self, W: np.ndarray, intercept: np.ndarray) -> None:
         """Become the model of these weights (n_classes, n_kept); see `_set_linear_model`."""
         if self._columns is None:
             self._set_linear_model(W, intercept)
             return
+        # The index is made of W, the dense weights of few columns, not of the CSR of all.
         self._set_linear_model(self._as_coef(W), intercept, indexed=False)
         index = InvertedIndex.of_columns(feature_major(W), self.intercept_, self._column_map)
         self._index_cache.put(self.coef_, self.intercept_, index)
 
-    def _in_all_columns(self, X):
+    def _in_all_columns(self, X: Matrix) -> Matrix:
         """Return a CSR of the columns kept by the numbers of all."""
         if self._columns is None or not sparse.issparse(X):
             return X
         return self._column_map.widen_csr(X)
 
-    def _set_loaded_state(self, state, origin):
+    def _set_loaded_state(self, state: dict[str, Any], origin: Origin | None) -> None:
+        """Take over the attributes of a file, after a check of the columns; see `SaveMixin`."""
+        # Before the map is made, which sets a bit for each column where its number says.
         if (columns := state.get("_columns")) is not None:
             check_columns(columns, state.get("n_features_in_"))
             self._column_map = ColumnMap(columns, state["n_features_in_"])
         super()._set_loaded_state(state, origin)
 
 
-def n_columns_to_pay(estimator, indices, n_columns: int, first: bool) -> int:
+def n_columns_to_pay(
+    estimator: BaseEstimator, indices: np.ndarray | None, n_columns: int, first: bool
+) -> int:
     """Return how many columns a call has to have weights of, for entries in these columns.
 
     `indices` is None where rows are dense.
     """
+    # Asked before a fit, for the refusal of what does not fit into memory: 2**20 columns of a
+    # hashed space would be refused by their width, while texts use some thousand.
     may = getattr(estimator, "_may_keep_few", None)
     if may is None or not may() or indices is None:
         return n_columns
@@ -137,26 +150,20 @@ def n_columns_to_pay(estimator, indices, n_columns: int, first: bool) -> int:
     return n_columns if used is None else len(used)
 
 
-def moved(table, before, now, axis=0):
-    """Return an array with the numbers of some columns among those of others, zero for new ones.
+def moved(table: np.ndarray, before: np.ndarray, now: np.ndarray, axis: int = 0) -> np.ndarray:
+    """Return a table whose numbers along `axis`, of the columns `before`, are of the columns `now`.
 
-    Parameters
-    ----------
-    table : ndarray
-        Along `axis` one for each column.
-    before, now : ndarray of int32, ascending
-        The columns that it is of, and those that it is to be of, all of these among them.
-    axis : int, default=0
+    New columns have zeros. Both are ascending int32, and all of `before` are among those of `now`.
     """
     shape = list(table.shape)
     shape[axis] = len(now)
-    found = np.zeros(shape, dtype=table.dtype)
-    np.moveaxis(found, axis, 0)[np.searchsorted(now, before)] = np.moveaxis(table, axis, 0)
-    return found
+    wider = np.zeros(shape, dtype=table.dtype)
+    np.moveaxis(wider, axis, 0)[np.searchsorted(now, before)] = np.moveaxis(table, axis, 0)
+    return wider
 
 
-def check_columns(columns, n_features: int):
-    """Raise ValueError if columns that were loaded are none of a model of so many features."""
+def check_columns(columns: Any, n_features: Any) -> None:
+    """Raise ValueError if columns that were loaded are none of a model of `n_features`."""
     if columns is None:
         return
     known = isinstance(columns, np.ndarray) and columns.dtype == np.int32 and columns.ndim == 1

@@ -4,15 +4,20 @@ The only module that touches private names of scikit-learn.
 """
 
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import count
 from numbers import Real
 from threading import get_ident
+from types import TracebackType
+from typing import Any, Self, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
@@ -29,11 +34,14 @@ from ..utils._given_labels import label_names, plain_labels, require_names
 from ..utils._interrupts import to_the_end
 from ..utils._label_places import check_names
 from ..utils._matrix import as_rows, in_checked_csr, normalise
+from ..utils._rows import Rows
+from ..utils._typing import LabelsLike, Matrix, MatrixLike
 from ..utils._validation import check_sample_weight, require_two_classes
-from ._label_texts import texts_of
+from ._label_texts import Texts, texts_of
 from ._labels import (
     KEPT,
     REFUSED,
+    LabelEncoding,
     check_labels,
     codes_of,
     encode,
@@ -60,29 +68,36 @@ __all__ = [
 ]
 
 
+Estimator = TypeVar("Estimator")
+
 # The range of `label_feature_weight`: float32 holds its products with other weights.
 WEIGHT_OF_TEXTS = [Interval(Real, 0, 1e6, closed="both")]
 
 _training = {}  # id of an estimator -> the thread that changes it, and the attributes of before
 _begun = count()  # changes that began, of any estimator
-if hasattr(os, "register_at_fork"):  # other threads do not live on in a child
+# Other threads do not live on in a forked child: nobody would ever end the fits that they had
+# begun.
+if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_training.clear)
 
 
 @contextmanager
-def all_or_nothing(estimator):
+def all_or_nothing(estimator: BaseEstimator) -> Iterator[None]:
     """Restore all attributes of an estimator if what stands inside fails or is interrupted.
 
-    Raises
-    ------
-    RuntimeError
-        If another thread is changing the estimator: of two fits at once nothing whole would come.
+    Raises RuntimeError if another thread is changing the estimator: of two fits at once nothing
+    whole would come.
     """
     mine, key = get_ident(), id(estimator)
     nested = _training.get(key, (None,))[0] == mine
+    # Training needs in memory what is still in a mapped file; what a failure restores is then in
+    # memory as well.
     estimator._read_all()
+    # Counted before it is written down, so that `as_it_is` misses no change.
     next(_begun)
-    trained_by, _ = _training.setdefault(key, (mine, vars(estimator).copy()))  # a step: no lock
+    # `setdefault` is one step of the interpreter: of two threads one finds the other's entry. A
+    # lock could be left locked by Ctrl-C.
+    trained_by, _ = _training.setdefault(key, (mine, vars(estimator).copy()))
     if trained_by != mine:
         raise RuntimeError(
             f"thread {trained_by} is training this {type(estimator).__name__}; train a clone in "
@@ -96,14 +111,14 @@ def all_or_nothing(estimator):
             _training.pop(key, None)
 
 
-def as_it_is(estimator):
-    """Return an estimator with the attributes of one moment, before or after a change, not during
-    it.
+def as_it_is(estimator: Estimator) -> Estimator:
+    """Return an estimator with the attributes of one moment, before or after a change, not in it.
 
     A prediction that begins while another thread fits the estimator is by the model of before.
     Within a fit it is the estimator itself.
     """
     while True:
+        # The text of a counter shows where it stands, and does not count.
         n_begun = repr(_begun)
         now = object.__new__(type(estimator))
         vars(now).update(vars(estimator))
@@ -113,20 +128,28 @@ def as_it_is(estimator):
         if trained_by is not None:
             now.__dict__ = dict(before)
             return now
-        if repr(_begun) == n_begun:  # no change can have begun and ended in between
+        # Attributes are copied one by one. If no change of any estimator has begun since the
+        # counter was read, none can have begun and ended between two of them; otherwise again.
+        if repr(_begun) == n_begun:
             return now
 
 
 class _RestoredOnFailure:
     """Context in which an estimator gets its attributes back if what stands inside fails."""
 
-    def __init__(self, estimator):
+    # Shallow copies of `vars`: fits replace arrays and do not write into those of the model before.
+    def __init__(self, estimator: BaseEstimator) -> None:
         self.estimator, self.before = estimator, vars(estimator).copy()
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind, error, trace):
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if kind is None:
             return
         # Nothing is called before the assignment: Python looks for a further Ctrl-C at calls.
@@ -134,14 +157,14 @@ class _RestoredOnFailure:
         self.estimator.__dict__ = self.before
         to_the_end(partial(self._keep_callbacks, broken_off))
 
-    def _keep_callbacks(self, broken_off):
+    def _keep_callbacks(self, broken_off: dict[str, Any]) -> None:
         """Take over what belongs to callbacks, which end after the fit, in one step."""
         callbacks = {name: broken_off[name] for name in STATE if name in broken_off}
         if callbacks:
             self.estimator.__dict__ = self.before | callbacks
 
 
-def check_parameters(estimator):
+def check_parameters(estimator: BaseEstimator) -> None:
     """Check all parameters of an estimator against its ``_parameter_constraints``."""
     validate_parameter_constraints(
         estimator._parameter_constraints, estimator.get_params(deep=False), type(estimator).__name__
@@ -150,23 +173,11 @@ def check_parameters(estimator):
         search_params(estimator)
 
 
-def search_params(estimator):
-    """Return the entries of the parameter `search_params`, and the defaults of those that it leaves
-    out.
+def search_params(estimator: BaseEstimator) -> dict[str, Any]:
+    """Return the entries of the parameter `search_params`, with defaults for those left out.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Its ``_search_params`` are the entries that there are: name -> (default, constraints).
-
-    Returns
-    -------
-    params : dict
-
-    Raises
-    ------
-    ValueError
-        If there is an entry of another name, or a value out of range.
+    ``estimator._search_params`` has a default and constraints for each name. Raises ValueError for
+    an entry of another name, or a value out of range.
     """
     allowed, given = estimator._search_params, estimator.search_params or {}
     unknown = [name for name in given if name not in allowed]
@@ -182,19 +193,17 @@ def search_params(estimator):
     return {key: given.get(key, default) for key, (default, _) in allowed.items()}
 
 
-def validate_fit(estimator, X, y, sample_weight=None, classes=None):
+def validate_fit(
+    estimator: BaseEstimator,
+    X: MatrixLike,
+    y: LabelsLike,
+    sample_weight: ArrayLike | None = None,
+    classes: LabelsLike | None = None,
+) -> tuple[Rows, sparse.csr_array, np.ndarray | None]:
     """Check parameters and data of a fit.
 
-    Sets classes_, what scikit-learn records of X, and what is counted of the labels.
-
-    Parameters
-    ----------
-    estimator : BaseXCClassifier
-    X : array-like or sparse, shape (n_samples, n_features)
-    y : array-like or sparse, shape (n_samples,) or (n_samples, n_classes)
-    sample_weight : array-like of shape (n_samples,), default=None
-    classes : array-like of shape (n_classes,), default=None
-        With one class a sample: all classes, of which y may hold one alone too.
+    Sets classes_, what scikit-learn records of X, and what is counted of the labels. With one class
+    a sample, `classes` are all classes, of which y may hold one alone too.
 
     Returns
     -------
@@ -203,15 +212,20 @@ def validate_fit(estimator, X, y, sample_weight=None, classes=None):
     Y : csr_array of uint8 (n_samples, n_columns) (see `_labels.encode`), or float32 with grades
     sample_weight : ndarray of float32 (n_samples,), or None
     """
+    # Cheap checks first. Raw labels before scikit-learn sees them: it would name a list of lists by
+    # its shape, and take a tuple of two arrays for samples.
     check_parameters(estimator)
     grades = grades_of(estimator)
     check_labels(y, grades)
     names, y = label_names(y), plain_labels(y)
     refuse_texts(X)
+    # Structure before conversions, which follow indices without a check, also scikit-learn's.
     X, y = in_checked_csr(X, "X"), in_checked_csr(y, "y")
     X, y = validate_data(estimator, X, y, accept_sparse="csr", multi_output=True)
     if not estimator._multilabel:
         refuse_indicator(estimator, y)
+    # Before the labels are encoded: an indicator of 10**9 columns costs nothing, names of as many
+    # do.
     if y.ndim == 2:
         estimator._require_size(y.shape[1], _n_columns_to_pay(estimator, X))
     given = getattr(estimator, "label_names", None)
@@ -221,24 +235,35 @@ def validate_fit(estimator, X, y, sample_weight=None, classes=None):
         encoding, Y = encode(y, names, grades)
         if given is not None:
             encoding = with_label_names(encoding, given, names)
+    # Again, of labels that stand one a sample and were counted only now.
     estimator._require_size(encoding.n_classes, _n_columns_to_pay(estimator, X))
-    if sample_weight is not None:
-        sample_weight = check_sample_weight(sample_weight, X.shape[0], estimator._range_of_weights)
-        if encoding.kind != "multilabel" and classes is None:
-            require_two_classes(Y, sample_weight, encoding.classes_)
-    estimator._set_labels(encoding, pattern_of(Y), sample_weight)
+    weight = _checked_weight(estimator, sample_weight, X.shape[0])
+    if weight is not None and encoding.kind != "multilabel" and classes is None:
+        require_two_classes(Y, weight, encoding.classes_)
+    estimator._set_labels(encoding, pattern_of(Y), weight)
     if getattr(estimator, "_weighs_samples_by_class", False):
-        sample_weight = _times_class_weight(estimator, Y, sample_weight)
-    return as_rows(normalise(X)), Y, sample_weight
+        weight = _times_class_weight(estimator, Y, weight)
+    return as_rows(normalise(X)), Y, weight
 
 
-def _n_columns_to_pay(estimator, X):
+def _checked_weight(
+    estimator: BaseEstimator, sample_weight: ArrayLike | None, n_samples: int
+) -> np.ndarray | None:
+    """Return sample weights as float32, each within the range that the estimator allows."""
+    if sample_weight is None:
+        return None
+    return check_sample_weight(sample_weight, n_samples, estimator._range_of_weights)
+
+
+def _n_columns_to_pay(estimator: BaseEstimator, X: Matrix) -> int:
     """Return how many columns a fit on this X, checked, has weights of."""
     indices = X.indices if sparse.issparse(X) else None
     return n_columns_to_pay(estimator, indices, X.shape[1], first=True)
 
 
-def _times_class_weight(estimator, Y, sample_weight):
+def _times_class_weight(
+    estimator: BaseEstimator, Y: sparse.csr_array, sample_weight: np.ndarray | None
+) -> np.ndarray | None:
     """Return the weights of samples of one class each, times those of their classes."""
     if estimator._encoding.kind != "multilabel":
         return times_class_weight(estimator, codes_of(Y), sample_weight)
@@ -251,52 +276,52 @@ def _times_class_weight(estimator, Y, sample_weight):
     return sample_weight
 
 
-def validate_with_texts(estimator, X, y, sample_weight, label_features, classes):
+def validate_with_texts(
+    estimator: BaseEstimator,
+    X: MatrixLike,
+    y: LabelsLike,
+    sample_weight: ArrayLike | None,
+    label_features: MatrixLike | None,
+    classes: LabelsLike | None,
+) -> tuple[Rows, sparse.csr_array, np.ndarray | None, Texts]:
     """Check parameters and data of a fit, and texts of its labels.
 
-    Parameters
-    ----------
-    estimator : BaseXCClassifier
-        With the parameter `label_feature_weight`.
-    X, y, sample_weight, classes : as of `validate_fit`
-    label_features : array-like or sparse (n_classes, n_features), list or tuple of these, or None
-
-    Returns
-    -------
-    rows, Y, sample_weight : as `validate_fit` returns them
-        Of the samples.
-    texts : Texts
+    Returns rows, Y and weights of the samples as `validate_fit` does, and the texts.
     """
-    rows, Y, sample_weight = validate_fit(estimator, X, y, sample_weight, classes)
+    rows, Y, weight = validate_fit(estimator, X, y, sample_weight, classes)
     texts = texts_of(estimator, label_features, rows.shape[1], rows.dense, classes)
     if classes is not None:
-        _require_two_classes_with_rows(estimator, codes_of(Y), sample_weight, texts)
-    return rows, Y, sample_weight, texts
+        _require_two_classes_with_rows(estimator, codes_of(Y), weight, texts)
+    return rows, Y, weight, texts
 
 
-def _require_two_classes_with_rows(estimator, codes, sample_weight, texts):
-    """Refuse a fit of which all rows are of one class."""
+def _require_two_classes_with_rows(
+    estimator: BaseEstimator, codes: np.ndarray, sample_weight: np.ndarray | None, texts: Texts
+) -> None:
+    """Refuse a fit of which all samples and texts are of one class."""
     counted = codes if sample_weight is None else codes[sample_weight > 0]
     present = np.union1d(counted, texts.labels)
     if len(present) < 2:
         raise ValueError(
             f"y holds 1 class, {estimator.classes_[present].tolist()[0]!r}, and no other has a "
-            "text in label_features; a classifier needs rows or texts of at least two classes"
+            "text in label_features; a classifier needs samples or texts of at least two classes"
         )
 
 
-def refuse_texts(X):
-    """Raise ValueError for texts in the place of rows of numbers."""
+def refuse_texts(X: Any) -> None:
+    """Raise ValueError for texts where numbers are needed."""
+    # NumPy's own message, that a text is no float, does not say what a text needs: a vectorizer.
     known = isinstance(X, (list, tuple, np.ndarray)) or hasattr(X, "to_numpy")
     if not known or getattr(X, "ndim", 1) > 2:
         return
+    # Only the first item is looked at: others would cost a pass, and scikit-learn refuses them too.
     kind = getattr(getattr(X, "dtype", None), "kind", "O")
     if isinstance(X, (list, tuple)):
         first = X[0] if len(X) else None
     elif kind not in "biuf" and getattr(X, "ndim", 1) == 1:
         first = next(iter(X), None)
     else:
-        first = X[0][0] if kind in "US" and getattr(X, "size", 0) else None
+        first = X[0][0] if kind in "US" and getattr(X, "size", 0) > 0 else None
     if isinstance(first, (str, bytes)):
         raise ValueError(
             f"X holds texts, such as {str(first)!r:.60}, and has to hold numbers: put a vectorizer "
@@ -304,61 +329,58 @@ def refuse_texts(X):
         )
 
 
-def validate_warm_start(estimator, X, y, sample_weight, label_features=None, classes=None):
+def validate_warm_start(
+    estimator: BaseEstimator,
+    X: MatrixLike,
+    y: LabelsLike,
+    sample_weight: ArrayLike | None,
+    label_features: MatrixLike | None = None,
+    classes: LabelsLike | None = None,
+) -> tuple[Rows, np.ndarray, np.ndarray | None, Texts, Any]:
     """Check parameters and data of a fit that `warm_start` lets go on from the one before.
 
-    Parameters
-    ----------
-    estimator : BaseXCClassifier
-        With ``_start_weights()``.
-    X, y, sample_weight, label_features, classes : as in fit
-
-    Returns
-    -------
-    rows : Rows
-        Of the samples.
-    codes : ndarray of int32 (n_samples,)
-        Numbers of the samples' classes in ``classes_``.
-    sample_weight : ndarray of float32 (n_samples,), or None
-    texts : Texts
-    weights : object
-        Those to start from, None for a cold start.
+    Returns rows, class numbers (int32) and weights of the samples, the texts, and what the
+    estimator starts from, by ``_start_weights()``; None for a cold start.
     """
     warm = estimator.warm_start and estimator.__sklearn_is_fitted__()
     before = None
     if warm:
         estimator._check_state()
+        # Taken before the checks of the new data set classes_ and n_features_in_ to theirs.
         before = estimator.classes_, estimator.n_features_in_, estimator._start_weights()
-    rows, Y, sample_weight, texts = validate_with_texts(
+    rows, Y, weight, texts = validate_with_texts(
         estimator, X, y, sample_weight, label_features, classes
     )
     if not warm:
-        return rows, codes_of(Y), sample_weight, texts, None
+        return rows, codes_of(Y), weight, texts, None
     require_same_data(estimator, *before[:2])
-    return rows, codes_of(Y), sample_weight, texts, before[2]
+    return rows, codes_of(Y), weight, texts, before[2]
 
 
-def require_same_data(estimator, classes, n_features):
+def require_same_data(estimator: BaseEstimator, classes: np.ndarray, n_features: int) -> None:
     """Refuse to go on from a fit with other classes or features than this one has."""
     if not np.array_equal(classes, estimator.classes_) or n_features != estimator.n_features_in_:
         raise ValueError(
             "warm_start=True needs the classes and features of the fit before; set "
-            "warm_start=False to start anew"
+            "warm_start=False to start again"
         )
 
 
-def grades_of(estimator):
+def grades_of(estimator: BaseEstimator) -> str:
     """Return how an estimator treats grades in y (see `_labels.encode`)."""
     return KEPT if getattr(estimator, "graded", False) else REFUSED
 
 
-def with_label_names(encoding, given, of_frame):
+def with_label_names(
+    encoding: LabelEncoding, given: LabelsLike, of_frame: np.ndarray | None
+) -> LabelEncoding:
     """Return the encoding with the names that the parameter `label_names` gives."""
     if encoding.kind != "multilabel":
         raise ValueError(
             f"label_names is for the columns of an indicator, but y has one of "
             f"{encoding.n_classes} classes a sample, which are names themselves"
         )
+    # Each once, and none missing: predictions by name would be ambiguous otherwise.
     given = np.asarray(plain_labels(given))
     check_names(given, encoding.n_classes, "label_names")
     require_names(given, "label_names")
@@ -370,12 +392,13 @@ def with_label_names(encoding, given, of_frame):
     return replace(encoding, classes_=told_from_numbers(given))
 
 
-def validate_more(estimator, X, y, sample_weight=None):
+def validate_more(
+    estimator: BaseEstimator, X: MatrixLike, y: LabelsLike, sample_weight: ArrayLike | None = None
+) -> tuple[Rows, Matrix, np.ndarray | None]:
     """Check parameters and data that come after a fit, as `validate_fit`; y is not encoded."""
     check_parameters(estimator)
     check_labels(y, grades_of(estimator))
     X, y = in_checked_csr(X, "X"), in_checked_csr(plain_labels(y), "y")
     X, y = validate_data(estimator, X, y, accept_sparse="csr", multi_output=True, reset=False)
-    if sample_weight is not None:
-        sample_weight = check_sample_weight(sample_weight, X.shape[0], estimator._range_of_weights)
-    return as_rows(normalise(X)), y, sample_weight
+    weight = _checked_weight(estimator, sample_weight, X.shape[0])
+    return as_rows(normalise(X)), y, weight

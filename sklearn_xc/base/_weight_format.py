@@ -6,6 +6,7 @@ All of this leaves the state of the solver as it is: what trains on afterwards (
 
 from dataclasses import fields, is_dataclass
 from numbers import Real
+from typing import Self, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -13,20 +14,23 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..topk._feature_major import feature_major, n_places
 from ..utils._memory_limit import require_memory
+from ..utils._typing import Matrix
 from ._linear_model import checked_weights
 
 BYTES_OF_AN_ENTRY = 8  # of CSR with float32 values and int32 indices
 LARGEST = float(np.finfo(np.float32).max)
 
+Estimator = TypeVar("Estimator")
+
 
 class WeightFormat:
     """Mixin of what changes the form of `coef_`, and of its size."""
 
-    def prune(self, threshold):
+    def prune(self, threshold: float) -> Self:
         """Set the weights of magnitude up to `threshold` to zero.
 
         A score moves by at most `threshold` times the sum of the magnitudes in its row. Intercepts
-        stay. Sparse weights take less room at once, dense ones after :meth:`sparsify`.
+        stay. Sparse weights take less memory at once, dense ones after :meth:`sparsify`.
 
         Parameters
         ----------
@@ -53,7 +57,7 @@ class WeightFormat:
         check_is_fitted(self)
         return _replace_weights(self, pruned(checked_weights(self.coef_), threshold))
 
-    def sparsify(self):
+    def sparsify(self) -> Self:
         """Store ``coef_`` as CSR, without its zeros; the model stays the same.
 
         Scores may differ in the last bit of float32.
@@ -69,13 +73,13 @@ class WeightFormat:
 
         Notes
         -----
-        Less room than dense weights only where fewer than half are not zero (see :meth:`prune`).
+        Less memory than dense weights only where fewer than half are not zero (see :meth:`prune`).
         Training on makes the weights of the softmax estimators dense again.
         """
         check_is_fitted(self)
         return _replace_weights(self, sparsified(checked_weights(self.coef_)))
 
-    def densify(self):
+    def densify(self) -> Self:
         """Store ``coef_`` as an ndarray; the model stays the same.
 
         Scores may differ in the last bit of float32.
@@ -96,7 +100,7 @@ class WeightFormat:
         return _replace_weights(self, densified(checked_weights(self.coef_)))
 
     @property
-    def nbytes_(self):
+    def nbytes_(self) -> int:
         """Bytes of all fitted arrays, with what the solver keeps to train on, and the labels.
 
         The index by which sparse weights are searched in prediction, about as large as they are,
@@ -107,22 +111,25 @@ class WeightFormat:
         return _n_bytes(state, set())
 
 
-def _replace_weights(estimator, coef):
+def _replace_weights(estimator: Estimator, coef: Matrix) -> Estimator:
+    """Give an estimator weights of another form, all or nothing."""
     with estimator._all_or_nothing():
         estimator._set_linear_model(coef, estimator.intercept_)
     return estimator
 
 
-def pruned(coef, threshold):
+def pruned(coef: Matrix, threshold: float) -> Matrix:
     """Return a copy of CSR or dense weights without those of a magnitude up to `threshold`."""
     if isinstance(threshold, (bool, np.bool_)) or not isinstance(threshold, Real):
         raise ValueError(f"threshold must be a number of zero or more, got {threshold!r}")
     if not 0 <= threshold < np.inf:
         raise ValueError(f"threshold must be a finite number of zero or more, got {threshold!r}")
+    # Compared in float32, as weights are: 0.1 is another number in float64.
     limit = np.float32(min(float(threshold), LARGEST))
     if sparse.issparse(coef):
         coef = sparse.csr_array(coef)
         kept = np.abs(coef.data) > limit
+        # Of the running count of weights kept, indptr picks the new starts of the rows.
         indptr = np.append(0, np.cumsum(kept))[coef.indptr].astype(coef.indptr.dtype)
         return sparse.csr_array((coef.data[kept], coef.indices[kept], indptr), coef.shape)
     coef = _dense_copy(coef, "prune", "sparsify first, or prune fewer classes at a time")
@@ -130,10 +137,10 @@ def pruned(coef, threshold):
     return coef
 
 
-def sparsified(coef):
+def sparsified(coef: Matrix) -> sparse.csr_array:
     """Return weights as CSR, dense ones without their zeros."""
     if not sparse.issparse(coef):
-        n_entries = np.count_nonzero(coef)
+        n_entries = int(np.count_nonzero(coef))
         require_memory(
             BYTES_OF_AN_ENTRY * n_entries + 8 * len(coef),
             f"sparsify: {n_entries} weights that are not zero",
@@ -142,14 +149,15 @@ def sparsified(coef):
     return sparse.csr_array(coef)
 
 
-def densified(coef):
+def densified(coef: Matrix) -> np.ndarray:
     """Return weights as an ndarray of float32, in the layout of prediction."""
     return _dense_copy(coef, "densify", "leave them sparse")
 
 
-def _dense_copy(coef, method, instead):
+def _dense_copy(coef: Matrix, method: str, instead: str) -> np.ndarray:
     """Return the weights in the dense layout of prediction, in memory of their own."""
     n_classes, n_features = coef.shape
+    # Prediction reads whole cache lines of classes, feature by feature; one class is a plain row.
     require_memory(
         4 * n_features * (n_places(n_classes) if n_classes > 1 else 1),
         f"{method}: dense weights of {n_classes} classes and {n_features} features",
@@ -162,12 +170,14 @@ def _dense_copy(coef, method, instead):
         return feature_major(coef)[:, :n_classes].T
     weights = feature_major(np.broadcast_to(np.float32(0), coef.shape))
     entries = sparse.coo_array(coef)
+    # Adds, where a user's matrix has an entry in parts.
     np.add.at(weights, (entries.col, entries.row), entries.data)
     return weights[:, :n_classes].T
 
 
-def _n_bytes(value, seen):
+def _n_bytes(value: object, seen: set[int]) -> int:
     """Return the bytes of the arrays in a value, each counted once."""
+    # Two attributes may share an array, as classes_ and the encoding do.
     if id(value) in seen:
         return 0
     seen.add(id(value))

@@ -2,7 +2,7 @@
 
 `_file` knows the bytes, `_encoder` and `_decoder` what they stand for, `_weights` the arrays that
 kernels read, `_steps` what may be said of scikit-learn's estimators, and `_mixin` what estimators
-inherit, beside `save` and `load`. `_other_programs` writes linear models for ONNX and PECOS. An
+inherit, and `save` and `load`. `_other_programs` writes linear models for ONNX and PECOS. An
 estimator takes part by inheriting from :class:`SaveMixin` and with the decorator `savable`.
 """
 

@@ -1,6 +1,6 @@
 """The state of an estimator as JSON and arrays; `_decoder` has the way back.
 
-What Python calls a value is told by a tag, ``{"$": kind, ...}``; numbers, texts, truth values, None
+A tag, ``{"$": kind, ...}``, names the kind of a value; numbers, texts, truth values, None
 and lists stand for themselves. Nothing in a file names code: classes come from the tables
 ``ESTIMATORS`` and ``RECORDS`` and, of scikit-learn, `STEPS`.
 """
@@ -9,7 +9,9 @@ import inspect
 import math
 import os
 from collections import UserList
+from collections.abc import Set as AbstractSet
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 import sklearn
@@ -19,18 +21,21 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from ..utils._records import ESTIMATORS, RECORDS, check_record
-from ._file import array_segment, json_segment
+from ._file import Segment, array_segment, json_segment
 from ._step_values import is_vocabulary, name_of_function, name_of_type, words_of
-from ._steps import DROPPED, MADE_ANEW, STEPS, is_step
+from ._steps import DROPPED, MADE_ANEW, STEPS, Rule, is_step
 from ._weights import StoredWeights
 
 MATRICES = {
     name: getattr(sparse, name) for name in ("csr_array", "csr_matrix", "csc_array", "csc_matrix")
 }
-LARGEST_KEY = 2**53  # numbers that are keys: smaller ones differ in their hashes
+# Whole numbers below it have hashes of their own; larger ones can be chosen to collide, see
+# `Decoder._dict`.
+LARGEST_KEY = 2**53
 
 
-def _is_fitted(estimator):
+def _is_fitted(estimator: BaseEstimator) -> bool:
+    """Return whether an estimator has been fitted, by its own word."""
     try:
         check_is_fitted(estimator)
     except NotFittedError:
@@ -39,32 +44,28 @@ def _is_fitted(estimator):
 
 
 class Encoder:
-    """Turns values into JSON and collects the arrays.
+    """Encoder of values as JSON, which collects their arrays in `segments`.
 
-    Parameters
-    ----------
-    dtype, threshold : as in `SaveMixin.save`
-
-    Attributes
-    ----------
-    segments : list of Segment
-    n_weights : int
-        Sets of linear weights, which dtype and threshold are for.
+    `dtype` and `threshold` are those of `SaveMixin.save`; `n_weights` counts the sets of linear
+    weights that they were applied to.
     """
 
-    def __init__(self, dtype="float32", threshold=0.0):
+    def __init__(self, dtype: str = "float32", threshold: float = 0.0) -> None:
         self.dtype, self.threshold = dtype, threshold
         self.segments, self.n_weights = [], 0
         self._numbers = {}  # id of an array -> its number: what is shared is stored once
-        self._kept = []  # so that no id is used twice
+        # An array that only this call holds (words of a vocabulary) would be freed, and the next
+        # one might get its id, and with it the number of the wrong array.
+        self._kept = []
 
-    def refuse(self, why):
+    def refuse(self, why: str) -> Any:
         """Raise TypeError for a value that a model file cannot hold."""
         raise TypeError(why)
 
-    def estimator(self, estimator):
+    def estimator(self, estimator: BaseEstimator) -> dict[str, Any]:
         """Encode an estimator of ours as JSON."""
         cls = type(estimator)
+        # The very class: `load` would make a subclass of the user's, of the same name, the parent.
         if ESTIMATORS.get(cls.__name__) is not cls:
             return self.refuse(
                 f"{cls.__module__}.{cls.__qualname__} is not an estimator of sklearn_xc; save the "
@@ -88,7 +89,7 @@ class Encoder:
             },
         }
 
-    def step(self, estimator, where="the estimator"):
+    def step(self, estimator: BaseEstimator, where: str = "the estimator") -> dict[str, Any]:
         """Encode an estimator of scikit-learn, such as a Pipeline, as JSON."""
         name, parameters = type(estimator).__name__, {}
         if not is_step(estimator):
@@ -101,6 +102,8 @@ class Encoder:
         given, step = estimator.get_params(deep=False), STEPS[name]
         for key, value in given.items():
             rule = step.parameters.get(key)
+            # A newer scikit-learn has parameters that no rule knows. At their defaults they can be
+            # left out; with another value the loaded step would do another thing.
             if key in DROPPED or (rule is None and _is_default(type(estimator), key, value)):
                 continue
             parameters[key] = self._by_rule(value, rule, f"parameter {key!r} of {name}")
@@ -117,7 +120,8 @@ class Encoder:
             "version": sklearn.__version__,
         }
 
-    def _by_rule(self, value, rule, where):
+    def _by_rule(self, value: Any, rule: Rule | None, where: str) -> Any:
+        """Encode a value of a step that passes the test by which `load` will let it in."""
         if rule is None:
             return self.refuse(
                 f"{where} is unknown to this version of sklearn_xc, and a model file holds none "
@@ -129,8 +133,10 @@ class Encoder:
             )
         return self.encode(value, where)
 
-    def encode(self, value, where):
+    def encode(self, value: Any, where: str) -> Any:
         """Encode a value as JSON; `where` says in an error what it is."""
+        # The exact types: a subclass (an enumeration, a text with attributes) would come back as
+        # its parent, and compare and print as another value.
         if value is None or type(value) in (bool, str):
             return value
         if type(value) is int:
@@ -138,6 +144,7 @@ class Encoder:
                 return self.refuse(f"{where} is {value}, a number of more than 64 bits")
             return value
         if type(value) is float:
+            # JSON has no infinity and no NaN; Python's writer would put words that others reject.
             return value if math.isfinite(value) else {"$": "float", "value": repr(value)}
         if type(value) is list or isinstance(value, UserList):
             return [self.encode(item, where) for item in value]
@@ -150,11 +157,12 @@ class Encoder:
         if isinstance(value, slice):
             parts = value.start, value.stop, value.step
             return {"$": "slice", "parts": [self.encode(part, where) for part in parts]}
-        if isinstance(value, os.PathLike):  # a file has its text
+        # As a text: the class of a path is that of the operating system it was made on.
+        if isinstance(value, os.PathLike):
             return self.encode(os.fspath(value), where)
         return self._of_arrays(value, where)
 
-    def _of_arrays(self, value, where):
+    def _of_arrays(self, value: Any, where: str) -> Any:
         """Encode arrays, types of numbers, functions and random states as JSON."""
         if isinstance(value, np.ndarray):
             return self._array(value, where)
@@ -175,10 +183,12 @@ class Encoder:
             return {"$": "function", "name": name}
         return self._object(value, where)
 
-    def _object(self, value, where):
+    def _object(self, value: Any, where: str) -> Any:
         """Encode records and estimators as JSON."""
         if RECORDS.get(type(value).__name__) is type(value):
             value = value.as_saved() if hasattr(value, "as_saved") else value
+            # The same test as in `load`: what a user has set by hand fails here, where it can still
+            # be mended, and not in another process a month later.
             try:
                 check_record(value)
             except ValueError as error:
@@ -197,13 +207,16 @@ class Encoder:
             "NumPy and SciPy sparse arrays, RandomState and estimators of sklearn_xc"
         )
 
-    def _dict(self, value, where):
+    def _dict(self, value: dict, where: str) -> Any:
+        """Encode a dict: a vocabulary as its words in order, any other as pairs."""
+        # Ten thousand words are one array then, and not as many pairs of JSON.
         if is_vocabulary(value):
             return {"$": "vocabulary", "words": self._array(words_of(value), where)}
+        # Pairs, since keys of JSON are texts: 1 and "1" would be one key.
         items = [[self._key(key, where), self.encode(part, where)] for key, part in value.items()]
         return {"$": "dict", "items": items}
 
-    def _key(self, key, where):
+    def _key(self, key: Any, where: str) -> Any:
         """Return a key as JSON has it: a text, or a whole number."""
         if isinstance(key, str):
             return str(key)
@@ -215,16 +228,19 @@ class Encoder:
             f"numbers below 2**53"
         )
 
-    def _set(self, value, where):
+    def _set(self, value: AbstractSet, where: str) -> Any:
+        """Encode a set of texts, sorted, so that the same model has the same bytes."""
         if not all(type(item) is str for item in value):
             return self.refuse(f"{where} is a set of other things than texts")
         return {"$": "set", "values": sorted(value)}
 
-    def _add(self, segment):
+    def _add(self, segment: Segment) -> int:
+        """Return the number of a segment, which is now one of the file."""
         self.segments.append(segment)
         return len(self.segments) - 1
 
-    def _array(self, array, where):
+    def _array(self, array: np.ndarray, where: str) -> Any:
+        """Encode an array as the number of its segment, of objects as that of their JSON."""
         if id(array) not in self._numbers:
             self._kept.append(array)
             if array.dtype.kind == "O":
@@ -241,7 +257,8 @@ class Encoder:
             return {"$": "objects", "values": number, "shape": list(array.shape)}
         return {"$": "array", "number": number}
 
-    def _matrix(self, matrix, where):
+    def _matrix(self, matrix: sparse.csr_array, where: str) -> dict[str, Any]:
+        """Encode a CSR or CSC matrix by the three arrays that it lies in."""
         names = "data", "indices", "indptr"
         return {
             "$": "matrix",
@@ -250,7 +267,8 @@ class Encoder:
             **{name: self._array(getattr(matrix, name), where)["number"] for name in names},
         }
 
-    def _weights(self, weights):
+    def _weights(self, weights: StoredWeights) -> dict[str, Any]:
+        """Encode linear weights as the arrays that prediction follows."""
         self.n_weights += 1
         return {
             "$": "weights",
@@ -261,30 +279,35 @@ class Encoder:
 
 
 class Survey(Encoder):
-    """Collects in `problems` why an estimator cannot be saved, in the place of an error."""
+    """Encoder that collects in `problems` why an estimator cannot be saved, and raises no error."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.problems = []
 
-    def refuse(self, why):
+    def refuse(self, why: str) -> dict[str, None]:
         """Write down why a value cannot be saved."""
         self.problems.append(why)
+        # Has the one key that a caller looks up, so that the survey goes on to the next problem.
         return {"number": None}
 
 
-def _is_default(cls, name, value):
+def _is_default(cls: type, name: str, value: Any) -> bool:
     """Return whether a parameter that no rule is for has its default value."""
     parameter = inspect.signature(cls).parameters.get(name)
+    # Only simple values are compared: `==` of arrays is an array, and of others their own code.
     return parameter is not None and (
         parameter.default is value or (is_simple(value) and parameter.default == value)
     )
 
 
-def is_simple(value):
+def is_simple(value: object) -> bool:
+    """Return whether a value is a number, a truth value or a text."""
     return isinstance(value, (bool, int, float, str))
 
 
-def _name_of(cls):
+def _name_of(cls: type) -> str | None:
     """Return the name of a class in a file: a sparse container's, or that of a type of numbers."""
-    return next((name for name, found in MATRICES.items() if found is cls), name_of_type(cls))
+    return next(
+        (name for name, container in MATRICES.items() if container is cls), name_of_type(cls)
+    )

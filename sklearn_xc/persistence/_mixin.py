@@ -1,8 +1,12 @@
 """The mixin that saves estimators, and the functions that save and load them."""
 
 import warnings
+from collections.abc import Set as AbstractSet
 from numbers import Real
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
 
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -10,37 +14,45 @@ from .._version import __version__
 from ..utils._callbacks import CALLBACKS
 from ..utils._locks import ForkSafeRLock
 from ..utils._records import DECLARED, check_record, is_a, packed, require, unpacked
-from ._decoder import Decoder
+from ..utils._typing import LabelsLike
+from ._decoder import Decoder, Origin
 from ._encoder import Encoder, Survey
-from ._file import DAMAGES, Reader, write
+from ._file import DAMAGES, FileLike, Reader, write
 from ._names import with_names
 from ._steps import is_step
 from ._weights import DTYPES
 
 __all__ = ["SaveMixin", "load", "save", "save_problems"]
 
+StoredDType: TypeAlias = Literal["float32", "float16"]
+
 VERSION = "_sklearn_xc_version"  # in a pickle
 _READING = ForkSafeRLock()  # held while attributes of a mapped file become attributes in memory
 
 
 class SaveMixin:
-    """Gives an estimator ``save``, and a way back for :func:`load`.
+    """Mixin of ``save``, and of the way back for :func:`load`.
 
-    What is saved are the parameters and whatever else ``vars`` shows, in the kinds of values that
+    Parameters and whatever else ``vars`` shows are saved, in the kinds of values that
     `_encoder.Encoder` knows. A subclass checks them in ``_check_loaded`` before any kernel can see
     them, and names all that a file may hold in the call of ``require_attributes`` there; one with
-    attributes that are made anew when they are needed adds their names to ``_not_saved``, one with
+    attributes that are made again when they are needed adds their names to ``_not_saved``, one with
     parameters that name files or folders lists them in ``_places``.
     Linear weights of a mapped file are in ``_loaded``, as `LoadedWeights`, until all is read.
     """
 
+    # Made again where they are needed. A file that held an index could contradict its weights.
     _not_saved = "_index_cache", "_origin", "_warned_of_empty", "_column_map", CALLBACKS
     _shown_otherwise = ()  # attributes that a property shows in another form
     _absent = {}  # noqa: RUF012  method that users look for in vain -> what to use
     _state_record = None  # class of `_state`; a file holds each field as an attribute of its own
-    _places = ()  # parameters that the machine which loads decides on, and no file
+    # Parameters that name files or folders: the machine that loads decides where it writes, no
+    # file.
+    _places = ()
 
-    def save(self, path, *, dtype="float32", threshold=0.0):
+    def save(
+        self, path: FileLike, *, dtype: StoredDType = "float32", threshold: float = 0.0
+    ) -> None:
         """Save the fitted estimator in a file that :func:`sklearn_xc.load` reads.
 
         The file holds raw arrays and JSON, nothing that could be executed, and a checksum of every
@@ -71,48 +83,44 @@ class SaveMixin:
         check_is_fitted(self)
         _write(self, path, dtype, threshold)
 
-    def _state_to_save(self, encoder):
-        """Name -> value, of all that is not a parameter."""
+    def _state_to_save(self, encoder: Encoder) -> dict[str, Any]:
+        """Return all that is not a parameter, by name."""
         self._read_all()
         state = {name: value for name, value in vars(self).items() if name not in self._not_saved}
         return unpacked(state) if "_state" in state else state
 
     @classmethod
-    def _packed(cls, attributes):
+    def _packed(cls, attributes: dict[str, Any]) -> dict[str, Any]:
         """Return attributes of a file as the estimator has them."""
         return attributes if cls._state_record is None else packed(cls._state_record, attributes)
 
-    def _set_loaded_state(self, state, origin):
-        """Take over the attributes of a file.
+    def _set_loaded_state(self, state: dict[str, Any], origin: Origin | None) -> None:
+        """Take over the attributes of a file, by name.
 
-        Parameters
-        ----------
-        state : dict
-            Name -> value; arrays may be mapped if `origin` is given.
-        origin : Origin or None
-            Where the attributes can be read into memory, and those that `state` lacks.
+        With an `origin` arrays may be mapped, and some attributes still be missing, which are read
+        from there.
         """
         vars(self).update(state)
+        # With the state as it was read: what the user has replaced since is not read again.
         if origin is not None:
             self._origin = origin, state
         self._check_loaded(origin is not None)
 
-    def _check_loaded(self, mapped):
+    def _check_loaded(self, mapped: bool) -> None:
         """Raise ValueError if the attributes are of the wrong kind or do not fit together.
 
-        Parameters
-        ----------
-        mapped : bool
-            Whether large arrays are in a mapped file, where only their shapes are looked at, and
-            attributes with sparse matrices may still be missing. It is called again once all is
-            in memory, before anything is trained.
+        If `mapped`, large arrays are in a mapped file, where only their shapes are looked at, and
+        attributes with sparse matrices may still be missing. It is called again once all is in
+        memory, before anything is trained.
         """
         if self._state_record is not None and "_state" in vars(self):
             require(is_a(self._state_record)(self._state), "_state", self._state)
             check_record(self._state)
 
-    def _refuse_undeclared(self, names):
+    def _refuse_undeclared(self, names: AbstractSet[str]) -> None:
         """Raise ValueError for attributes of a file that no test of the class is for."""
+        # Methods find attributes by name, also optional ones: one that no test is for could be
+        # anything where a kernel takes an array of a certain length.
         known = DECLARED.get(type(self), set())
         if self._state_record is not None:
             known = known | {f"_{name}" for name in self._state_record._fields_of_record}
@@ -120,16 +128,18 @@ class SaveMixin:
         if unknown:
             raise ValueError(f"{min(unknown)!r} is no attribute of a fitted {type(self).__name__}")
 
-    def _check_late(self, name, value):
+    def _check_late(self, name: str, value: Any) -> None:
         """Raise ValueError if an attribute that was read late does not fit the others."""
 
-    def _read_all(self):
+    def _read_all(self) -> None:
         """Read into memory what is still in a mapped file, before it is changed or copied.
 
         Threads may ask for it at once; others see the mapped state or the one in memory, whole.
         """
         if "_origin" not in vars(self):
             return
+        # One lock for all models, which a thread may take again: an estimator inside another is
+        # read in the midst of reading that one.
         with _READING.held:
             if "_origin" not in vars(self):  # another thread was first
                 return
@@ -140,23 +150,29 @@ class SaveMixin:
                     mine._read_all()
                 elif name not in vars(self) or mine is placed.get(name):  # not replaced since
                     state[name] = value
+            # A copy takes in the state and is checked; if that fails, this model is as it was.
             whole = object.__new__(type(self))
             vars(whole).update(vars(self))
             del whole._origin
             whole._set_loaded_state(state, None)
+            # One assignment: a thread that predicts meanwhile sees all attributes mapped or none.
             self.__dict__ = vars(whole)
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         """Read an attribute that is still in a mapped file when it is first used."""
+        # Python calls this only for names that it has not found. By `vars`, since `self._loaded`
+        # would end here again.
         loaded = vars(self).get("_loaded")
         if name == "coef_" and loaded is not None:
             return loaded.coef()
         origin, placed = vars(self).get("_origin", (None, None))
+        # Sparse matrices are late: they have to be read to be checked, which would take from
+        # mapping what it is for.
         if origin is None or name not in origin.late():
             if name in self._absent:
                 kind = type(self).__name__
                 raise AttributeError(f"{kind} has no {name}: {self._absent[name]}")
-            return object.__getattribute__(self, name)  # raises AttributeError
+            return object.__getattribute__(self, name)  # raises AttributeError, in Python's words
         with _READING.held:
             if name not in vars(self):
                 if name not in placed:  # a copy that a prediction took may have read it
@@ -166,11 +182,11 @@ class SaveMixin:
                 vars(self)[name] = placed[name]
         return vars(self)[name]
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         self._read_all()
         return {**super().__getstate__(), VERSION: __version__}
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         state = dict(state)
         if (version := state.pop(VERSION, __version__)) != __version__:
             warnings.warn(
@@ -184,7 +200,14 @@ class SaveMixin:
         super().__setstate__(state)
 
 
-def _write(estimator, path, dtype, threshold, notes=None):
+def _write(
+    estimator: BaseEstimator,
+    path: FileLike,
+    dtype: str,
+    threshold: float,
+    notes: dict[str, Any] | None = None,
+) -> None:
+    """Encode an estimator, or a step of scikit-learn, and write the file; see `save`."""
     if dtype not in DTYPES:
         raise ValueError(f"dtype must be one of {list(DTYPES)}, got {dtype!r}")
     if isinstance(threshold, bool) or not isinstance(threshold, Real) or not threshold >= 0:
@@ -203,16 +226,16 @@ def _write(estimator, path, dtype, threshold, notes=None):
     write(path, manifest, encoder.segments, _require_loadable)
 
 
-def _require_loadable(path):
-    """Raise ValueError unless a file that was just written can be loaded.
-
-    It is mapped, so that large arrays are not read; what is left is what `load` looks at first.
-    """
+def _require_loadable(path: Path) -> None:
+    """Raise ValueError unless a file that was just written can be loaded."""
+    # Mapped, so that large arrays are not read again: what is left are the rules of loading, which
+    # a model that a user has edited may break. Better now than when the model is gone.
     reader = Reader(path, True)
     try:
         decoder = Decoder(reader, True)
         decoder.decode(reader.manifest["model"])
         for estimator in decoder.estimators:
+            # Late attributes are checked when they are first used: so they are used here.
             for name in estimator._origin[0].late() if "_origin" in vars(estimator) else ():
                 getattr(estimator, name)
             if "_origin" in vars(estimator):
@@ -224,7 +247,14 @@ def _require_loadable(path):
         ) from error
 
 
-def save(estimator, path, *, names=None, dtype="float32", threshold=0.0):
+def save(
+    estimator: BaseEstimator,
+    path: FileLike,
+    *,
+    names: LabelsLike | None = None,
+    dtype: StoredDType = "float32",
+    threshold: float = 0.0,
+) -> None:
     """Save a fitted estimator, or a whole Pipeline, in one file without pickle.
 
     Parameters
@@ -288,19 +318,19 @@ def save(estimator, path, *, names=None, dtype="float32", threshold=0.0):
     _write(estimator, path, dtype, threshold)
 
 
-def save_with_notes(estimator, path, notes: dict):
+def save_with_notes(estimator: BaseEstimator, path: FileLike, notes: dict[str, Any]) -> None:
     """Save a fitted estimator as :func:`save` does, and an object of JSON that `load` ignores."""
     check_is_fitted(estimator)
     _write(estimator, path, "float32", 0.0, notes)
 
 
-def read_notes(path) -> dict:
+def read_notes(path: FileLike | bytes) -> dict[str, Any]:
     """Return the object of JSON that a model was saved with, empty if there was none."""
     notes = Reader(path, True).manifest.get("notes")
     return notes if isinstance(notes, dict) else {}
 
 
-def save_problems(estimator):
+def save_problems(estimator: BaseEstimator) -> list[str]:
     """Say what of an estimator :func:`save` would refuse, before it is fitted.
 
     Parameters
@@ -334,7 +364,7 @@ def save_problems(estimator):
     return survey.problems
 
 
-def load(path, mmap_mode=None):
+def load(path: FileLike | bytes, mmap_mode: Literal["r"] | None = None) -> Any:
     """Load an estimator that was saved with its method ``save``, or by :func:`save`.
 
     Nothing in a file is executed, whoever wrote it: it holds numbers and texts only, and the
@@ -355,7 +385,7 @@ def load(path, mmap_mode=None):
     -------
     estimator : estimator
         As it was when it was saved. ``coef_`` of a mapped model with sparse weights is made when
-        first asked for; pickling a mapped model, copying it or training it further reads it into
+        first used; pickling a mapped model, copying it or training it further reads it into
         memory first.
 
     Raises

@@ -5,8 +5,11 @@ the features that a row has, a list of (label, weight) for each feature, and add
 their labels stand: scores[row, label] = intercept[label] + sum of data * weight.
 """
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from ..utils._optional_import import optional_import
 from ._pecos import linear_parts
@@ -51,16 +54,18 @@ TopK scores_of_all k = scores labels"""
 DENSE = "Gemm X weights intercept = scores_of_all\nTopK scores_of_all k = scores labels"
 
 
-def write_onnx(model, path: str):
+def write_onnx(model: BaseEstimator, path: str) -> None:
     """Write a linear classifier, with sparse weights where these take fewer bytes."""
     onnx = optional_import("onnx", "writing ONNX")
     helper, array, integer, real = onnx.helper, onnx.numpy_helper.from_array, 7, 1
     coef, intercept = linear_parts(model)
     values = {"intercept": intercept}
+    # A sparse weight takes a number and a label, as many bytes as two dense ones.
     if 2 * coef.nnz > np.prod(coef.shape):
         lines, inputs = DENSE, {"X": (real, ["n", coef.shape[1]])}
         values["weights"] = np.ascontiguousarray(coef.toarray().T, dtype=np.float32)
     else:
+        # By features: starts[j] to starts[j + 1] are the places of the weights of feature j.
         lines, W = SPARSE, sparse.csc_array(coef)
         values |= {"starts": W.indptr.astype(np.int64), "label_of": W.indices.astype(np.int32)}
         values |= {"weights": W.data.astype(np.float32), "axis": np.int64(0), "step": np.int64(1)}
@@ -68,10 +73,14 @@ def write_onnx(model, path: str):
         values |= {name: np.array([number]) for name, number in numbers.items()}
         inputs = {"indices": (integer, ["m"]), "data": (real, ["m"]), "rows": (integer, ["m"])}
         inputs["n"] = integer, [1]
-    details = {"ScatterElements": {"reduction": "add"}, "Cast": {"to": integer}}
+    details: dict[str, dict[str, Any]] = {
+        "ScatterElements": {"reduction": "add"},
+        "Cast": {"to": integer},
+    }
     details |= {"TopK": {"axis": 1}, "Concat": {"axis": 0}}
     details["ConstantOfShape"] = {"value": array(np.zeros(1, np.int64))}
     nodes = []
+    # "operator inputs = outputs", see SPARSE.
     for line in lines.splitlines():
         (operator, *given), made = (side.split() for side in line.split(" = "))
         nodes.append(helper.make_node(operator, given, made, **details.get(operator, {})))

@@ -1,5 +1,7 @@
 """Models in the formats of other programs, and why some have none."""
 
+from sklearn.base import BaseEstimator
+
 from ._onnx import write_onnx
 from ._pecos import write_pecos
 
@@ -10,7 +12,7 @@ REASONS = {
 }
 
 
-def write_for(program: str, model, path: str):
+def write_for(program: str, model: BaseEstimator, path: str) -> None:
     """Write a linear classifier for a program; ValueError for a program that cannot hold it."""
     if program not in WRITERS:
         reason = REASONS.get(program, "that is a format of samples")

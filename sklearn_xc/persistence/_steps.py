@@ -5,9 +5,10 @@ of what a fit leaves. `save` and `load` apply the same rules. No rule admits a f
 codec of Python's registry at large, a number of processes, or code.
 """
 
+from collections.abc import Callable
 from functools import partial
 from numbers import Integral
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -50,39 +51,42 @@ from ._step_values import (
     require_encoder,
 )
 
-LONGEST_NGRAM = 50  # a text of n letters has at most so many times n n-grams
+# A text of n letters has at most this many times n n-grams; with a range up to 10**9 a page of text
+# would have billions.
+LONGEST_NGRAM = 50
+# Not any codec that Python knows: to look one up imports the module of its name, some (idna,
+# punycode) take quadratic time, and a program may have registered others.
 ENCODINGS = "utf-8", "utf-16", "ascii", "latin-1", "iso-8859-1", "iso-8859-15", "cp1252"
 
 
 class Rule(NamedTuple):
-    """Rule for the value of a parameter.
+    """Rule for the value of a parameter: a test, and `words` for the error of one that fails it."""
 
-    Attributes
-    ----------
-    test : callable
-    words : str
-        What an error says that it has to be.
-    """
-
-    test: object
+    test: Callable[[Any], Any]
     words: str
 
 
-def _only(*values):
+def _only(*values: Any) -> Rule:
+    """Return the rule of a parameter that may have one of a few values."""
     words = " or ".join(map(repr, values))
     return Rule(lambda value: any(value is one or _same(value, one) for one in values), words)
 
 
-def _same(value, one):
+def _same(value: object, one: object) -> bool:
+    """Return whether two values are of one type and equal."""
+    # The type first: True equals 1, and `==` of an array is an array.
     return type(value) is type(one) and value == one
 
 
-def _is_part(value):
+def _is_part(value: object) -> bool:
     """Return whether a value can be a step of a composition, of whatever kind."""
+    # In a file, whatever is an estimator has been made by the decoder, by rules of its own; `save`
+    # goes into it later.
     return isinstance(value, BaseEstimator) or value is None or is_text(value)
 
 
-def _are_parts(value, length):
+def _are_parts(value: object, length: int) -> bool:
+    """Return whether a value lists parts of a composition: (name, step), perhaps columns."""
     return isinstance(value, (list, tuple)) and all(
         isinstance(item, (list, tuple))
         and len(item) == length
@@ -93,11 +97,13 @@ def _are_parts(value, length):
     )
 
 
-def _is_column_choice(value):
+def _is_column_choice(value: object) -> bool:
+    """Return whether a value chooses columns; a function, which may do so too, is code."""
     return isinstance(value, slice) or (is_plain(value) and not isinstance(value, dict))
 
 
-def _is_ngram_range(value):
+def _is_ngram_range(value: object) -> bool:
+    """Return whether a value is a range of lengths of n-grams."""
     return (
         isinstance(value, (list, tuple, np.ndarray))
         and len(value) == 2
@@ -105,25 +111,28 @@ def _is_ngram_range(value):
     )
 
 
-def _is_words(value):
+def _is_words(value: object) -> bool:
+    """Return whether a value is a text, several, or None."""
     if value is None or is_text(value):
         return True
     return isinstance(value, (list, tuple, set, frozenset)) and all(map(is_text, value))
 
 
-def _is_given_vocabulary(value):
+def _is_given_vocabulary(value: object) -> bool:
+    """Return whether a value can be a vocabulary that a user gives: words, perhaps with numbers."""
     if isinstance(value, dict):
         return all(map(is_text, value)) and all(isinstance(n, Integral) for n in value.values())
     return not is_text(value) and _is_words(value)
 
 
-def _are_weights(value):
+def _are_weights(value: object) -> bool:
+    """Return whether a value has a number for each name, or is None."""
     return value is None or (
         isinstance(value, dict) and all(map(is_text, value)) and all(map(is_number, value.values()))
     )
 
 
-def _is_own_output(value):
+def _is_own_output(value: object) -> bool:
     """Return whether it is what ``set_output`` leaves."""
     return isinstance(value, dict) and all(map(is_text, [*value, *value.values()]))
 
@@ -138,14 +147,18 @@ PART = Rule(_is_part, "an estimator or a text")
 WEIGHTS = Rule(_are_weights, "a number for each name, or None")
 ANALYZERS = _only("word", "char", "char_wb")
 OF_TEXTS = {
+    # With "filename" a vectorizer opens the files that the texts of a request name.
     "input": _only("content"),
     "encoding": _only(*ENCODINGS),
     "decode_error": _only("strict", "ignore", "replace"),
     "strip_accents": _only(None, "ascii", "unicode"),
     "lowercase": TRUTH,
+    # Functions, which are code.
     "preprocessor": NOTHING,
     "tokenizer": NOTHING,
     "stop_words": Rule(_is_words, "a text, a list of texts, or None"),
+    # A pattern can take exponential time on some texts: a loaded model is as slow as its author
+    # likes, but it computes nothing else than words.
     "token_pattern": Rule(lambda value: value is None or is_text(value), "a text or None"),
     "ngram_range": Rule(_is_ngram_range, f"two whole numbers from 1 to {LONGEST_NGRAM}"),
     "analyzer": Rule(
@@ -165,28 +178,21 @@ ENCODED = {
     **dict.fromkeys(("categories", "handle_unknown", "max_categories", "min_frequency"), PLAIN),
 }
 # What a machine decides, and not a file: not written, and what a class has by default when loaded.
+# `memory` names a folder of pickles, which joblib would read and run; `n_jobs` a number of
+# processes.
 DROPPED = {"memory", "n_jobs"}
-# Attributes that an estimator makes anew.
+# Attributes that an estimator makes again when it needs them.
 MADE_ANEW = {"_stop_words_id", "_cached_dict"}
 
 
 class Step(NamedTuple):
-    """Row of the table: the content that a file may have for one class.
-
-    Attributes
-    ----------
-    cls : type
-    parameters : dict
-        Name -> `Rule`.
-    attributes : dict
-        Name -> `Rule`, of what a fit leaves.
-    """
+    """Row of the table: the content that a file may have for one class, each name with its rule."""
 
     cls: type
-    parameters: dict
-    attributes: dict
+    parameters: dict[str, Rule]
+    attributes: dict[str, Rule]
 
-    def rule(self, name):
+    def rule(self, name: str) -> Rule | None:
         """Return the rule of a parameter or an attribute; None if there is none."""
         return self.parameters.get(name) or self.attributes.get(name)
 
@@ -198,17 +204,19 @@ COMMON = {
 }
 
 
-def _step(cls, parameters="", attributes="", **rules):
+def _step(cls: type, parameters: str = "", attributes: str = "", /, **rules: Rule) -> Step:
     """Return a row of the table: names of plain parameters and attributes, and rules for others."""
     of_parameters = dict.fromkeys(parameters.split(), PLAIN)
     of_attributes = COMMON | dict.fromkeys(attributes.split(), PLAIN)
+    # scikit-learn's names tell: what a fit leaves ends with an underscore, or begins with one.
     for name, rule in rules.items():
         fitted = name.startswith("_") or name.endswith("_")
         (of_attributes if fitted else of_parameters)[name] = rule
     return Step(cls, of_parameters, of_attributes)
 
 
-def _a(cls):
+def _a(cls: type) -> Rule:
+    """Return the rule of an attribute that is an estimator of one class."""
     return Rule(lambda value: value is None or type(value) is cls, f"a {cls.__name__}")
 
 
@@ -281,6 +289,7 @@ _ROWS = (
     _step(
         FunctionTransformer,
         "accept_sparse check_inverse validate",
+        # Any other function would have to be named by its module, and importing is running.
         func=FUNCTION,
         inverse_func=FUNCTION,
         kw_args=_only(None, {}),
@@ -343,27 +352,20 @@ _ROWS = (
 STEPS = {step.cls.__name__: step for step in _ROWS}
 
 
-def is_step(value):
+def is_step(value: object) -> bool:
     """Return whether a value is an estimator of scikit-learn that a model file may hold."""
     step = STEPS.get(type(value).__name__)
+    # The very class: a subclass has methods that no file holds.
     return step is not None and type(value) is step.cls
 
 
-def made_step(name: str, parameters, attributes, version):
-    """Make an estimator of scikit-learn of what a file says.
+def made_step(
+    name: str, parameters: dict[str, Any], attributes: dict[str, Any], version: object
+) -> BaseEstimator:
+    """Make an estimator of scikit-learn of the decoded parameters and attributes of a file.
 
-    Parameters
-    ----------
-    parameters, attributes : dict
-        Name -> value, decoded; whoever wrote them.
-    version : str
-        Of the scikit-learn that fitted it; another one than the present is warned of, as in a
-        pickle.
-
-    Raises
-    ------
-    ValueError
-        If there is no such step, or a value is not what its rule asks for.
+    Raises ValueError if there is no such step, or a value fails its rule. Warns, as a pickle does,
+    if another `version` of scikit-learn has fitted it.
     """
     step = STEPS.get(name)
     if step is None or not is_text(version):
@@ -372,6 +374,8 @@ def made_step(name: str, parameters, attributes, version):
         ("parameter", parameters, step.parameters),
         ("attribute", attributes, step.attributes),
     ):
+        # By name: an attribute that no rule is for, such as one named "transform", would take the
+        # place of a method.
         for key, value in values.items():
             if key not in rules:
                 raise ValueError(f"{key!r} is no {kind} of a {name} in a model file")
@@ -382,10 +386,13 @@ def made_step(name: str, parameters, attributes, version):
     unknown = parameters.keys() - set(step.cls._get_param_names())
     if unknown:
         raise ValueError(f"this version of scikit-learn has no {sorted(unknown)} in a {name}")
-    found = step.cls(**parameters)
-    if hasattr(found, "_parameter_constraints"):
-        found._validate_params()  # what transform of some steps no longer does
-    found.__setstate__({**vars(found), **attributes, "_sklearn_version": version})
-    if isinstance(found, OneHotEncoder):
-        require_encoder(found)
-    return found
+    estimator = step.cls(**parameters)
+    # scikit-learn checks parameters in `fit`, which is not called; `transform` of some steps relies
+    # on it, and hands them to compiled code.
+    if hasattr(estimator, "_parameter_constraints"):
+        estimator._validate_params()
+    # As a pickle is read, with the warning of another version; values are plain by now.
+    estimator.__setstate__({**vars(estimator), **attributes, "_sklearn_version": version})
+    if isinstance(estimator, OneHotEncoder):
+        require_encoder(estimator)
+    return estimator

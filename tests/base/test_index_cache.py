@@ -51,11 +51,24 @@ def test_weights_that_the_user_puts_in_place_count():
     np.testing.assert_allclose(loaded.decision_function(X), expected * 2 + 1, atol=1e-6)
 
 
+@pytest.mark.parametrize("form", ["bsr", "coo", "csc", "dok", "lil"])
+def test_weights_in_place_may_be_of_any_sparse_format(form):
+    model = LeastSquares().fit(X, MULTICLASS)
+    expected = model.decision_function(X)
+    model.coef_ = model.coef_.asformat(form)
+    for given in (model, pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        np.testing.assert_array_equal(given.decision_function(X), expected)
+    model.coef_ = (2 * model.coef_).asformat(form)
+    model.intercept_ = 2 * model.intercept_
+    np.testing.assert_array_equal(model.decision_function(X), 2 * expected)
+    assert model.prune(0).coef_.format == "csr"
+
+
 def test_weights_of_the_wrong_shape_are_refused():
     model = LeastSquares().fit(X, MULTICLASS)
     coef = model.coef_
     model.coef_ = coef[:5]
-    with pytest.raises(ValueError, match="coef_ has 5 rows, but fit's y asks for 7"):
+    with pytest.raises(ValueError, match="coef_ has 5 rows, but fit's y needs 7"):
         model.predict(X)
     model.coef_ = coef[:, :5]
     with pytest.raises(ValueError, match="X has 6 features, but coef_ has 5"):

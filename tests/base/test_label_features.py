@@ -183,7 +183,7 @@ def test_the_weight_of_texts_is_checked(name, weight):
 @pytest.mark.parametrize("name", SEVERAL)
 def test_classes_are_not_for_an_indicator(name):
     X, T = FORMS["sparse"]
-    with pytest.raises(ValueError, match="classes is for y of one class a row"):
+    with pytest.raises(ValueError, match="classes is for y of one class a sample"):
         clone(ESTIMATORS[name]).fit(X, INDICATOR, label_features=T, classes=NAMES)
 
 

@@ -18,7 +18,7 @@ from sklearn_xc import LDGSClassifier, PPDSparseClassifier
 def test_it_warns_once_for_each_fit(kind, limit, tmp_path):
     X, Y = rare_labels()
     model = fitted(X, Y, kind)
-    match = rf"no label to \d+ of 600 rows, as none has a {limit} .* 100% .*TopKThresholdClass"
+    match = rf"no label to \d+ of 600 samples, as none has a {limit} .* 100% .*TopKThresholdClass"
     with pytest.warns(UserWarning, match=match) as caught:
         found = model.predict(X)
     assert caught[0].filename == __file__

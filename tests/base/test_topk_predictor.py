@@ -162,7 +162,7 @@ def test_threads_of_a_server_get_the_same_answers(mmap_mode, tmp_path):
         ({"labels": [1], "exclude": [1]}, "leave no label"),
         ({"labels": [99]}, "labels names 99, which is not in classes_"),
         ({"labels": [[1], [2]]}, "labels"),
-        ({"exclude": sparse.eye_array(12)}, "exclude of a predictor are for all rows"),
+        ({"exclude": sparse.eye_array(12)}, "exclude of a predictor are for all samples"),
         ({"label_weight": [1]}, "label_weight must be 1-D"),
     ],
 )

@@ -163,7 +163,9 @@ def test_restrictions_that_are_refused(model):
         with pytest.raises(ValueError, match=message):
             predict_lazily(model, dense_blocks(), **options)
     for given in (OF_ROWS, [[1]] * 1000):
-        with pytest.raises(ValueError, match="labels is by row, but X has blocks of unknown sizes"):
+        with pytest.raises(
+            ValueError, match="labels is by sample, but X has blocks of unknown sizes"
+        ):
             predict_lazily(model, unknown_rows(), labels=given)
     same = predict_lazily(model, unknown_rows(), k=2, labels=[3, 4, 5])
     np.testing.assert_array_equal(

@@ -205,7 +205,7 @@ def test_added_classes_take_their_place():
             r"label_features\[1\] has 5 rows, but label_features\[0\]",
         ),
         ({"label_features": []}, "label_features is an empty sequence"),
-        ({"classes": ["a", "b"]}, "classes is for y of one class a row"),
+        ({"classes": ["a", "b"]}, "classes is for y of one class a sample"),
         ({"y": np.arange(150) % 3, "classes": [0, 1]}, "y holds 2, which is not in classes"),
         ({"y": np.arange(150) % 3, "classes": [0, 1, 2, 2]}, "classes names two labels 2"),
         (
@@ -346,7 +346,7 @@ def test_a_pipeline_is_explained_by_rows():
     (item,) = sklearn_xc.explain(model, ["sort it"])
     assert item.label == "sort"
     assert set(item.feature_names) == {"row 0", "row 1"}
-    with pytest.raises(ValueError, match="explains by training rows"):
+    with pytest.raises(ValueError, match="explains by training samples"):
         sklearn_xc.explain(model, ["sort it"], feature_names=list("abcdefgh"))
 
 
