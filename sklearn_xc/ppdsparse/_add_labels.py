@@ -1,10 +1,12 @@
 """New labels of a one-vs-rest model, trained beside those it has."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from ..base._classifier import BaseXCClassifier
 from ..base._labels import REFUSED, LabelEncoding, encode_indicator
 from ..base._linear_model import checked_weights
 from ..base._multiclass import known_codes
@@ -30,7 +32,7 @@ class WeightColumns(NamedTuple):
     dual: sparse.csr_array | None
 
 
-def columns_of(model):
+def columns_of(model: BaseXCClassifier) -> WeightColumns:
     """Return the columns of a fitted model.
 
     The problem of the first of two classes is that of the second with the signs turned round: the
@@ -49,7 +51,9 @@ def columns_of(model):
     )
 
 
-def join_columns(columns, places, result, same_rows=True):
+def join_columns(
+    columns: WeightColumns, places: np.ndarray, result: dict[str, Any], same_rows: bool = True
+) -> WeightColumns:
     """Return the columns of a model at their places among those just solved, whose others are new.
 
     Parameters
@@ -85,7 +89,12 @@ def join_columns(columns, places, result, same_rows=True):
     return joined
 
 
-def encode_added(encoding, y, names, grades=REFUSED):
+def encode_added(
+    encoding: LabelEncoding,
+    y: np.ndarray | sparse.csr_array,
+    names: np.ndarray | None,
+    grades: str = REFUSED,
+) -> tuple[LabelEncoding, np.ndarray, sparse.csr_array]:
     """Encode labels that join those of a model.
 
     Parameters
@@ -132,7 +141,9 @@ def encode_added(encoding, y, names, grades=REFUSED):
     return LabelEncoding("multiclass", classes, classes.dtype), places, Y
 
 
-def _encode_added_columns(encoding, y, names, grades):
+def _encode_added_columns(
+    encoding: LabelEncoding, y: np.ndarray | sparse.csr_array, names: np.ndarray | None, grades: str
+) -> tuple[LabelEncoding, np.ndarray, sparse.csr_array]:
     if y.ndim != 2:
         raise ValueError(
             f"fit's y was an indicator, Y_new has shape {y.shape}: give an indicator of the new "
@@ -146,7 +157,9 @@ def _encode_added_columns(encoding, y, names, grades):
     return grown, np.arange(n_old), Y
 
 
-def append_columns(names, numbers, what):
+def append_columns(
+    names: Sequence[np.ndarray | None], numbers: Sequence[int], what: str
+) -> np.ndarray:
     """Return names of the columns of several indicators side by side; numbers where they have none.
 
     Parameters
@@ -170,7 +183,7 @@ def append_columns(names, numbers, what):
             f"either all label columns have names or none: the first has {_described(named[0])}, "
             f"{what} has {_described(not named[0])}"
         )
-    joined = names[0]
+    joined: np.ndarray = names[0]
     for more, number in zip(names[1:], numbers[1:], strict=True):
         if more.shape != (number,):
             raise ValueError(
@@ -185,9 +198,9 @@ def append_columns(names, numbers, what):
     return joined
 
 
-def _are_numbers(names, number):
+def _are_numbers(names: np.ndarray | None, number: int) -> bool:
     return names is None or (names.dtype.kind in "iu" and np.array_equal(names, np.arange(number)))
 
 
-def _described(named):
+def _described(named: bool) -> str:
     return "names" if named else "numbers only"

@@ -1,6 +1,7 @@
 """Sparse weights of many classes, put together from the blocks that were solved."""
 
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -8,6 +9,9 @@ from scipy import sparse
 from .._kernels.common._sparse_rows import copy_rows
 from ..utils._csr import FEWEST, narrow_pointers
 from ..utils._parallel import in_threads
+
+# Features or samples (int32, ascending in each class) and their values (float32), class by class.
+Entries: TypeAlias = tuple[np.ndarray, np.ndarray]
 
 
 class SolvedPart(NamedTuple):
@@ -29,13 +33,15 @@ class SolvedPart(NamedTuple):
     n_iter: np.ndarray
     gap: np.ndarray
     n_active: np.ndarray
-    weights: tuple
+    weights: Entries | None
     n_duals: np.ndarray
-    duals: tuple
+    duals: Entries | None
     n_visits: np.ndarray
 
 
-def grown_duals(dual, shape, n_texts_before=0, n_texts=0):
+def grown_duals(
+    dual: sparse.csr_array, shape: tuple[int, int], n_texts_before: int = 0, n_texts: int = 0
+) -> sparse.csr_array:
     """Return dual variables of an earlier fit for Y of this shape, zero for samples that are new.
 
     Dual variables of label texts stand after those of the samples; if there are more or fewer texts
@@ -57,7 +63,14 @@ def grown_duals(dual, shape, n_texts_before=0, n_texts=0):
     return sparse.hstack(parts, format="csr", dtype=np.float32)
 
 
-def weights_of_classes(labels, counts, entries, shape, empty=np.empty, n_threads=1):
+def weights_of_classes(
+    labels: Sequence[np.ndarray],
+    counts: Sequence[np.ndarray],
+    entries: Iterable[Entries],
+    shape: tuple[int, int],
+    empty: Callable[..., np.ndarray] = np.empty,
+    n_threads: int = 1,
+) -> sparse.csr_array:
     """Return CSR weights from the results of all blocks, of which one is needed at a time.
 
     Parameters
@@ -85,7 +98,7 @@ def weights_of_classes(labels, counts, entries, shape, empty=np.empty, n_threads
     indptr = np.append(0, np.cumsum(lengths))
     indices, data = empty(indptr[-1], np.int32), empty(indptr[-1], np.float32)
 
-    def copy(of_block):
+    def copy(of_block: tuple[np.ndarray, np.ndarray, Entries]) -> None:
         which, n, (features, values) = of_block
         copy_rows(n, features, values, indptr[which], indices, data)
 

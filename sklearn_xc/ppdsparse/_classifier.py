@@ -1,8 +1,12 @@
 """PPDSparse: one-vs-rest linear classifiers that are sparse in primal and dual."""
 
+import os
+from collections.abc import Hashable
 from contextlib import nullcontext
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -19,6 +23,7 @@ from ..utils._csr import LARGEST_INDEX
 from ..utils._given_labels import label_names, plain_labels, require_names
 from ..utils._records import savable
 from ..utils._scratch import Scratch
+from ..utils._typing import LabelsLike, MatrixLike, RandomState
 from ._add_labels import columns_of, encode_added, join_columns
 from ._assembly import grown_duals
 from ._checkpoint import Checkpoint
@@ -26,7 +31,7 @@ from ._comparison import compare_classes, require_comparable
 from ._fitted import check_loaded, warn_if_empty, warn_if_late
 from ._parameters import CONSTRAINTS, LOSSES, PUBLISHED
 from ._penalty_pilot import choose_penalties
-from ._problem import OneVsRestProblem
+from ._problem import OneVsRestProblem, Penalties
 from ._solver import fit_classes, require_workspace
 
 
@@ -271,32 +276,32 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
 
     def __init__(
         self,
-        l1="auto",
-        l2="auto",
+        l1: float | str = "auto",
+        l2: float | str = "auto",
         *,
-        loss="squared_hinge",
-        fit_intercept=True,
-        max_iter=100,
-        tol=0.03,
-        n_select="auto",
-        sparsification=None,
-        delta=0.5,
-        feature_threshold=0.0,
-        pruning=0.02,
-        class_weight=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        warm_start=False,
-        calibration=None,
-        calibration_cv=5,
-        checkpoint=None,
-        keep_checkpoint=False,
-        scratch=None,
-        label_names=None,
-        graded=False,
-        label_feature_weight=3.0,
-    ):
+        loss: str = "squared_hinge",
+        fit_intercept: bool = True,
+        max_iter: int = 100,
+        tol: float = 0.03,
+        n_select: int | str = "auto",
+        sparsification: str | None = None,
+        delta: float = 0.5,
+        feature_threshold: float = 0.0,
+        pruning: float = 0.02,
+        class_weight: str | dict[Hashable, float] | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        calibration: str | None = None,
+        calibration_cv: Any = 5,
+        checkpoint: str | os.PathLike | None = None,
+        keep_checkpoint: bool = False,
+        scratch: str | os.PathLike | None = None,
+        label_names: ArrayLike | None = None,
+        graded: bool = False,
+        label_feature_weight: float = 3.0,
+    ) -> None:
         self.l1 = l1
         self.l2 = l2
         self.loss = loss
@@ -323,7 +328,14 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         self.label_feature_weight = label_feature_weight
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None, label_features=None, classes=None):
+    def fit(
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        sample_weight: ArrayLike | None = None,
+        label_features: MatrixLike | None = None,
+        classes: ArrayLike | None = None,
+    ) -> Self:
         """Fit the weights of all classes.
 
         Parameters
@@ -377,23 +389,21 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
             previous = vars(self).get("dual_coef_") if self.warm_start else None
             if previous is not None:
                 self._check_state()
-            rows, Y, sample_weight, texts = validate_with_texts(
+            rows, Y, weight, texts = validate_with_texts(
                 self, X, y, sample_weight, label_features, classes
             )
             require_comparable(self)
             if self.calibration is not None:
-                self._calibrate(rows.matrix(), y, sample_weight, label_features, classes)
+                self._calibrate(rows.matrix(), y, weight, label_features, classes)
             if previous is not None:
                 n_before = vars(self).get("_n_dual_texts", 0)
                 previous = grown_duals(previous, Y.shape, n_before, texts.n)
             checkpoint = None
             if self.checkpoint is not None:
-                data = rows.matrix(), Y, sample_weight, previous, texts
+                data = rows.matrix(), Y, weight, previous, texts
                 checkpoint = Checkpoint.of(self, *data)
             with Scratch(self.scratch) as scratch, checkpoint or nullcontext():
-                problem = OneVsRestProblem.of(
-                    self, rows, Y, sample_weight, scratch.empty, texts=texts
-                )
+                problem = OneVsRestProblem.of(self, rows, Y, weight, scratch.empty, texts=texts)
                 settings = self._settings(problem.penalties, checkpoint)
                 self.penalty_factors_ = choose_penalties(problem, self, settings)
                 problem = problem.with_factors(*self.penalty_factors_)
@@ -412,10 +422,10 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
             if checkpoint is not None and not self.keep_checkpoint:
                 checkpoint.finish()
         self._warn_if_late(self.dual_gap_, FIT_CALLER + 1)
-        self._warn_if_empty(sample_weight, FIT_CALLER + 1)
+        self._warn_if_empty(weight, FIT_CALLER + 1)
         return self
 
-    def _keep(self, result, problem, scratch):
+    def _keep(self, result: dict[str, Any], problem: OneVsRestProblem, scratch: Scratch) -> None:
         """Become the model that the solver has found."""
         self.l1_, self.l2_ = problem.penalties.outside()
         self.n_iter_, self._n_visits = result["n_iter"], result["n_visits"]
@@ -426,7 +436,14 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         coef = problem.in_all_columns(result["coef"])
         self._set_linear_model(coef, result["intercept"], scratch=scratch)
 
-    def add_labels(self, X, Y_new, sample_weight=None, names=None, label_features=None):
+    def add_labels(
+        self,
+        X: MatrixLike,
+        Y_new: LabelsLike,
+        sample_weight: ArrayLike | None = None,
+        names: ArrayLike | None = None,
+        label_features: MatrixLike | None = None,
+    ) -> Self:
         """Train labels that fit has not seen, and leave all others as they are.
 
         Parameters
@@ -480,18 +497,15 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         with self._all_or_nothing():
             self._refuse_calibration()
             self._check_state()
-            if names is not None:
-                names = require_names(np.asarray(plain_labels(names)), "names")
-            elif self._encoding.kind == "multilabel":
-                names = label_names(Y_new)
-            rows, Y_new, sample_weight = validate_more(self, X, Y_new, sample_weight)
+            named = self._names_of_added(names, Y_new)
+            rows, Y_new, weight = validate_more(self, X, Y_new, sample_weight)
             n_new = Y_new.shape[1] if Y_new.ndim == 2 else 1
             indices = None if rows.dense else rows.indices
             n_columns = n_columns_to_pay(self, indices, rows.shape[1], first=True)
             self._require_size(len(self.classes_) + n_new, n_columns)
             before, was_sparse = columns_of(self), sparse.issparse(self.coef_)
             grades = grades_of(self)
-            encoding, places, Y = encode_added(self._encoding, Y_new, names, grades)
+            encoding, places, Y = encode_added(self._encoding, Y_new, named, grades)
             self._set_encoding(encoding)
             if self.label_names is not None:  # so that a clone can be fitted on all columns
                 self.label_names = self.classes_
@@ -499,12 +513,10 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
             is_new[places] = False
             of_rows = rows.shape[1], rows.dense
             texts = texts_of_new(self, label_features, *of_rows, is_new)
-            support = extended_support(self._support, pattern_of(Y), sample_weight, places)
+            support = extended_support(self._support, pattern_of(Y), weight, places)
             self._set_support(support)
             with Scratch(self.scratch) as scratch:
-                problem = OneVsRestProblem.of(
-                    self, rows, Y, sample_weight, scratch.empty, is_new, texts
-                )
+                problem = OneVsRestProblem.of(self, rows, Y, weight, scratch.empty, is_new, texts)
                 problem = problem.with_factors(*self.penalty_factors_)
                 result = fit_classes(
                     problem,
@@ -529,23 +541,31 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         self._warn_if_late(result["gap"][is_new])
         return self
 
+    def _names_of_added(self, names: ArrayLike | None, Y_new: LabelsLike) -> np.ndarray | None:
+        """Return the names given for new columns, or those that an indicator has."""
+        if names is not None:
+            return require_names(np.asarray(plain_labels(names)), "names")
+        return label_names(Y_new) if self._encoding.kind == "multilabel" else None
+
     _places = "scratch", "checkpoint"
 
-    def _may_keep_few(self):
+    def _may_keep_few(self) -> bool:
         return True
 
-    def _require_size(self, n_classes, n_features):
+    def _require_size(self, n_classes: int, n_features: int) -> None:
         super()._require_size(n_classes, n_features)
         require_workspace(n_classes, n_features, self.n_jobs)
 
     _warn_if_late = warn_if_late
     _warn_if_empty = warn_if_empty
 
-    def _check_loaded(self, mapped):
+    def _check_loaded(self, mapped: bool) -> None:
         super()._check_loaded(mapped)
         check_loaded(self, mapped)
 
-    def _settings(self, penalties, checkpoint=None):
+    def _settings(
+        self, penalties: Penalties, checkpoint: Checkpoint | None = None
+    ) -> dict[str, Any]:
         """Return the kernel's `Settings`; the seed is that of the fit that a checkpoint is of."""
         seed = check_random_state(self.random_state).randint(2**31)
         return {
@@ -562,7 +582,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
             "seed": seed if checkpoint is None else checkpoint.begin(seed),
         }
 
-    def _ways(self):
+    def _ways(self) -> dict[str, Any]:
         """Return the keyword arguments of `fit_classes` that depend on parameters."""
         return {
             "feature_threshold": self.feature_threshold,

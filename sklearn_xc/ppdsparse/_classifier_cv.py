@@ -1,8 +1,11 @@
 """PPDSparseClassifier with penalties that are chosen on held-out rows."""
 
+from collections.abc import Callable, Hashable, Sequence
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.metrics import check_scoring
 
 from ..base._classifier import BaseXCClassifier
@@ -15,6 +18,7 @@ from ..model_selection._take_rows import take
 from ..utils._callbacks import Progress, with_callbacks
 from ..utils._matrix import in_rows
 from ..utils._records import is_a, is_array, is_not_negative, require_attributes, savable
+from ..utils._typing import LabelsLike, MatrixLike, RandomState
 from ._classifier import PPDSparseClassifier
 from ._parameters import CONSTRAINTS
 from ._penalty_search import SEARCHES, TOL, HeldOutPart, PairScores, n_pairs
@@ -122,26 +126,26 @@ label_names, graded, label_feature_weight : object
 
     def __init__(
         self,
-        l1s="auto",
-        l2s="auto",
+        l1s: Sequence[float | str] | str = "auto",
+        l2s: Sequence[float | str] | str = "auto",
         *,
-        search="lines",
-        cv=0.4,
-        scoring=None,
-        refit=True,
-        loss="squared_hinge",
-        fit_intercept=True,
-        max_iter=100,
-        tol=0.03,
-        pruning=0.02,
-        class_weight=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        label_names=None,
-        graded=False,
-        label_feature_weight=3.0,
-    ):
+        search: str = "lines",
+        cv: Any = 0.4,
+        scoring: str | Callable[..., float] | None = None,
+        refit: bool = True,
+        loss: str = "squared_hinge",
+        fit_intercept: bool = True,
+        max_iter: int = 100,
+        tol: float = 0.03,
+        pruning: float = 0.02,
+        class_weight: str | dict[Hashable, float] | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+        label_names: ArrayLike | None = None,
+        graded: bool = False,
+        label_feature_weight: float = 3.0,
+    ) -> None:
         self.l1s = l1s
         self.l2s = l2s
         self.search = search
@@ -162,7 +166,14 @@ label_names, graded, label_feature_weight : object
         self.label_feature_weight = label_feature_weight
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None, label_features=None, classes=None):
+    def fit(
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        sample_weight: ArrayLike | None = None,
+        label_features: MatrixLike | None = None,
+        classes: ArrayLike | None = None,
+    ) -> Self:
         """Choose the penalties, and fit with them.
 
         Parameters
@@ -215,13 +226,20 @@ label_names, graded, label_feature_weight : object
             progress.finish()
         return self
 
-    def _plain(self, **others):
+    def _plain(self, **others: Any) -> PPDSparseClassifier:
         """Return the estimator that is fitted."""
         parameters = self.get_params(deep=False)
         parameters = {name: value for name, value in parameters.items() if name not in OWN}
         return PPDSparseClassifier(**{**parameters, "verbose": 0, **others})
 
-    def _part(self, X, y, weight, split, of_labels):
+    def _part(
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        weight: np.ndarray | None,
+        split: tuple[np.ndarray, np.ndarray],
+        of_labels: dict[str, Any],
+    ) -> HeldOutPart:
         """Return the part that fits training rows of a split and scores its test rows."""
         train, test = split
         held_out = take(X, test), take(y, test)
@@ -232,7 +250,7 @@ label_names, graded, label_feature_weight : object
         options = {} if weight is None else {"sample_weight": weight[test]}
         return HeldOutPart(model, training, held_out, self._scorer(model), options, of_labels)
 
-    def _scorer(self, model):
+    def _scorer(self, model: PPDSparseClassifier) -> Callable[..., float]:
         """Return what scores a fit on held-out samples."""
         if self.scoring is None:
             several = self._encoding.kind == "multilabel"
@@ -241,16 +259,16 @@ label_names, graded, label_feature_weight : object
             return self.scoring
         return check_scoring(model, scoring=self.scoring)
 
-    def _adopt(self, model):
+    def _adopt(self, model: PPDSparseClassifier) -> None:
         """Become the model of the best pair."""
         for name in ADOPTED:
             setattr(self, name, getattr(model, name))
         self._set_linear_model(model.coef_, model.intercept_)
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return "intercept_" in vars(self)  # not after refit=False
 
-    def _check_loaded(self, mapped):
+    def _check_loaded(self, mapped: bool) -> None:
         super()._check_loaded(mapped)
         require_attributes(
             self,
@@ -263,7 +281,9 @@ label_names, graded, label_feature_weight : object
         )
 
 
-def _grid(given, default, name):
+def _grid(
+    given: Sequence[float | str] | str, default: tuple[str, ...], name: str
+) -> Sequence[float | str]:
     """Return the penalties to try, checked."""
     if isinstance(given, str):
         if given != "auto":
@@ -283,7 +303,7 @@ def _grid(given, default, name):
     return values
 
 
-def _weak_to_strong(penalties):
+def _weak_to_strong(penalties: Sequence[float | str]) -> list[int]:
     """Return places of the penalties, the weakest first; of numbers and multiples of "rows" as
     given.
     """

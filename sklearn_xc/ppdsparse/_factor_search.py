@@ -1,6 +1,6 @@
 """The search for factors on l1 and l2, by the mean scores of pairs of them."""
 
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
@@ -15,20 +15,24 @@ ENOUGH_FOR_L1 = {0.02: 1.0, 0.2: 1.0, 4.0: 0.0}
 ENOUGH_FOR_SEVERAL = ENOUGH_FOR_L1 | {4.0: -0.5}
 ENOUGH_FOR_CLEAN = {0.02: 0.5, 0.2: 0.0, 4.0: 0.25}
 
+Pair: TypeAlias = tuple[float, float]  # factors on l1 and l2
+
 
 class MeanScores(Protocol):
     """Mean scores of pairs of factors, as `PilotScores` has them."""
 
     one_label: bool
 
-    def mean(self, pair: tuple, near: tuple | None = None) -> float:
+    def mean(self, pair: Pair, near: Pair | None = None) -> float:
         """Return the mean score at a pair, fitted from a pair nearby."""
 
-    def gain(self, pair: tuple, over: tuple) -> float:
+    def gain(self, pair: Pair, over: Pair) -> float:
         """Return the mean gain of a pair over another one, in standard errors of this mean."""
 
 
-def choose_factors(scores: MeanScores, l1_factors: tuple, l2_factors: tuple) -> tuple:
+def choose_factors(
+    scores: MeanScores, l1_factors: tuple[float, ...], l2_factors: tuple[float, ...]
+) -> Pair:
     """Search for the pair of factors with the best mean score, from l1 at 1.
 
     First l2 uphill; then l1, first in the way in which it is more often right; then the top of the
@@ -55,7 +59,7 @@ def choose_factors(scores: MeanScores, l1_factors: tuple, l2_factors: tuple) -> 
     return l1, float(pair[1] * np.exp(way))
 
 
-def _climb(scores: MeanScores, line: list, pair: tuple, steps: tuple) -> tuple:
+def _climb(scores: MeanScores, line: list[Pair], pair: Pair, steps: tuple[int, ...]) -> Pair:
     """Move along a line of pairs as long as the mean score rises, in the first way that does."""
     start = at = line.index(pair)
     for step in steps:
@@ -66,7 +70,7 @@ def _climb(scores: MeanScores, line: list, pair: tuple, steps: tuple) -> tuple:
     return line[at]
 
 
-def _gains(scores: MeanScores, pair: tuple, over: tuple) -> bool:
+def _gains(scores: MeanScores, pair: Pair, over: Pair) -> bool:
     """Return whether a pair gains enough over the one beside it."""
     enough = ENOUGH
     if pair[0] != over[0]:
@@ -80,7 +84,7 @@ def _clean(scores: MeanScores, l2: float) -> bool:
     return scores.one_label and l2 <= WEAK_L2
 
 
-def _parabola(scores: MeanScores, line: list, pair: tuple) -> tuple[float, float]:
+def _parabola(scores: MeanScores, line: list[Pair], pair: Pair) -> tuple[float, float]:
     """Return bend and slope at a pair of the parabola through it and the pairs beside it."""
     at = line.index(pair)
     beside = line[max(0, at - 1) : at + 2]
@@ -91,7 +95,7 @@ def _parabola(scores: MeanScores, line: list, pair: tuple) -> tuple[float, float
     return bend, slope
 
 
-def _slope(scores: MeanScores, line: list, pair: tuple, way: int, bend: float) -> float:
+def _slope(scores: MeanScores, line: list[Pair], pair: Pair, way: int, bend: float) -> float:
     """Return the slope at a pair of the parabola of a bend through it and the next pair."""
     other = line[line.index(pair) + way]
     place = np.log(other[1] / pair[1])

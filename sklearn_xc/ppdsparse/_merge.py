@@ -1,5 +1,7 @@
 """One-vs-rest models of different labels as one."""
 
+from collections.abc import Iterable
+
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
@@ -13,7 +15,7 @@ from ..utils._memory_limit import require_memory
 from ._add_labels import WeightColumns, append_columns, columns_of
 
 
-def merge(models):
+def merge(models: Iterable[BaseXCClassifier]) -> BaseXCClassifier:
     """Merge models whose labels are disjoint, trained apart.
 
     Each label of a one-vs-rest model is a problem of its own, so nothing is computed anew: the
@@ -102,8 +104,8 @@ def merge(models):
     model.n_iter_ = max(part.n_iter_ for part in models)
     model.dual_gap_ = np.concatenate([part.gap for part in parts])[order]
     model.n_active_ = np.concatenate([part.n_active for part in parts])[order]
-    supports = [part._support for part in models]
-    if all(support is not None for support in supports):
+    supports: list[np.ndarray] = [part._support for part in models if part._support is not None]
+    if len(supports) == len(models):
         support = np.concatenate(supports)
         model._support = support if kind == "binary" else support[order]
     coef = sparse.vstack([part.coef for part in parts], format="csr")
@@ -114,12 +116,12 @@ def merge(models):
     return model
 
 
-def _of_model_itself(model):
+def _of_model_itself(model: BaseXCClassifier) -> WeightColumns:
     coef = sparse.csr_array(checked_weights(model.coef_))
     return WeightColumns(coef, model.intercept_, model.dual_gap_, model.n_active_, None)
 
 
-def _check_models(models):
+def _check_models(models: list) -> None:
     if not models:
         raise ValueError("merge needs at least one model")
     first = models[0]

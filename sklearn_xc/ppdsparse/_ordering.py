@@ -22,7 +22,9 @@ class Order(NamedTuple):
     features: np.ndarray
 
 
-def fast_order(lengths, frequency, seed: int, sample_weight) -> Order:
+def fast_order(
+    lengths: np.ndarray, frequency: np.ndarray, seed: int, sample_weight: np.ndarray
+) -> Order:
     """Order frequent features first, so that weights share the caches; samples shuffled.
 
     Any stretch of the samples is then a random one. Inside stretches the rows are sorted by
@@ -43,7 +45,7 @@ def fast_order(lengths, frequency, seed: int, sample_weight) -> Order:
     return Order(samples, np.argsort(-frequency, kind="stable").astype(np.int32))
 
 
-def order_given(n_features, sample_weight):
+def order_given(n_features: int, sample_weight: np.ndarray) -> Order:
     """Return the samples of weight above zero, and all features, in the order that they have."""
     there = np.flatnonzero(sample_weight > 0).astype(np.int32)
     return Order(there, np.arange(n_features, dtype=np.int32))

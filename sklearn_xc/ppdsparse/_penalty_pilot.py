@@ -10,12 +10,13 @@ many as a share of the work of the whole fit allows, on the positives of these l
 all other samples, and each fit begins with the dual variables of an earlier one.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import joblib
 import numpy as np
 from scipy import sparse
 
+from ..base._classifier import BaseXCClassifier
 from ..base._labels import pattern_of
 from ..metrics._gains import ndcg_of_rows
 from ..utils._callbacks import Progress
@@ -24,7 +25,7 @@ from ..utils._parallel import in_threads, local_workers
 from ..utils._rows import Rows
 from ..utils._scratch import Scratch
 from ..utils._stacked_rows import stacked
-from ._factor_search import choose_factors
+from ._factor_search import Pair, choose_factors
 from ._problem import OneVsRestProblem, in_units
 from ._solver import arrange, fit_classes
 
@@ -60,7 +61,9 @@ ONE_LABEL = 1.3  # labels of a sample, below which the best label counts half of
 LOWEST = -1e9  # score of a class without positives
 
 
-def choose_penalties(problem: OneVsRestProblem, model, settings: dict) -> tuple[float, float]:
+def choose_penalties(
+    problem: OneVsRestProblem, model: BaseXCClassifier, settings: dict[str, Any]
+) -> tuple[float, float]:
     """Choose factors on the penalties that the rows suggest.
 
     Parameters
@@ -86,7 +89,7 @@ def choose_penalties(problem: OneVsRestProblem, model, settings: dict) -> tuple[
     pilot = pilot_of(problem._replace(penalties=suggested), n_threads)
     if pilot is None:
         single = SINGLE if _labels_are_single(problem) else (1.0, 1.0)
-        return tuple(factor if chosen else 1.0 for factor, chosen in zip(single, free, strict=True))
+        return single[0] if free[0] else 1.0, single[1] if free[1] else 1.0
     scores = PilotScores(pilot, settings, n_threads)
     with joblib.parallel_config(backend="threading"):  # too small for processes or a cluster
         return choose_factors(
@@ -101,7 +104,7 @@ def _labels_are_single(problem: OneVsRestProblem) -> bool:
     return len(counts) >= FEWEST_HELD and np.median(counts[counts > 0]) == 1
 
 
-def _counts_of(Y) -> np.ndarray:
+def _counts_of(Y: sparse.csr_array) -> np.ndarray:
     """Count the positives of each class."""
     return np.bincount(Y.indices, minlength=Y.shape[1])
 
@@ -194,7 +197,7 @@ def _without_samples_of_weight_zero(problem: OneVsRestProblem) -> OneVsRestProbl
 class _Draw:
     """Samples to hold out, drawn so that each label keeps most of its positives."""
 
-    def __init__(self, Y, rng: np.random.Generator):
+    def __init__(self, Y: sparse.csr_array, rng: np.random.Generator) -> None:
         self._Y, self._rng = Y, rng
         self.counts = _counts_of(Y)
         self.left = np.where(self.counts > 1, np.maximum(1, self.counts // HELD_SHARE), 0)
@@ -263,7 +266,7 @@ class _Neighbours:
     one label have.
     """
 
-    def __init__(self, rows: Rows, others: np.ndarray, n_threads: int = 1):
+    def __init__(self, rows: Rows, others: np.ndarray, n_threads: int = 1) -> None:
         self._rows, self._others, self._n_threads = rows, others, n_threads
         searched = rows.take(others)
         lengths = np.sqrt(searched.squared_norms())
@@ -278,7 +281,7 @@ class _Neighbours:
         near = np.tile(self._others[:k], (len(held), 1))
         at_once = max(1, PRODUCTS_AT_ONCE // len(self._others))
 
-        def search(start):
+        def search(start: int) -> None:
             products = asked[start : start + at_once] @ self._columns
             if self._rows.dense:
                 best = np.argpartition(-products * self._inverse, k - 1, axis=1)[:, :k]
@@ -295,7 +298,13 @@ class _Neighbours:
         return near
 
 
-def _candidates(problem, draw: _Draw, drawn: np.ndarray, neighbours, fewest: int) -> tuple:
+def _candidates(
+    problem: OneVsRestProblem,
+    draw: _Draw,
+    drawn: np.ndarray,
+    neighbours: _Neighbours | None,
+    fewest: int,
+) -> tuple[int, np.ndarray, np.ndarray]:
     """Take drawn samples as long as their labels and neighbours' labels are few enough to fit.
 
     Returns their number, which is `fewest` at least, the classes and the neighbours.
@@ -324,7 +333,9 @@ def _candidates(problem, draw: _Draw, drawn: np.ndarray, neighbours, fewest: int
     return n_drawn, np.flatnonzero(there), np.concatenate(near)
 
 
-def _training_samples(Y, samples, near, rng) -> tuple[np.ndarray, np.ndarray]:
+def _training_samples(
+    Y: sparse.csr_array, samples: np.ndarray, near: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
     """Choose the samples to fit on, and the factors on their weights.
 
     Neighbours and positives of each class are kept; some of the others stand for all of them.
@@ -367,14 +378,14 @@ class PilotScores:
         Whether samples have hardly more than one label each.
     """
 
-    def __init__(self, pilot: Pilot, settings: dict, n_jobs: int):
+    def __init__(self, pilot: Pilot, settings: dict[str, Any], n_jobs: int) -> None:
         self._pilot, self._n_jobs = pilot, n_jobs
         self._settings = settings | {"tol": max(TOL, settings["tol"]), "prune": 0.0}
         self._arranged = arrange(pilot.problem, self._settings, 0.0, n_jobs, Scratch())
         self.one_label = pilot.truth.sum(axis=1).mean() < ONE_LABEL
         self._scores, self._duals = {}, {}
 
-    def of(self, pair: tuple, near: tuple | None = None) -> np.ndarray:
+    def of(self, pair: Pair, near: Pair | None = None) -> np.ndarray:
         """Return the score of each held-out sample, from the dual variables of a pair nearby."""
         if pair not in self._scores:
             result = self._fit(pair, self._duals.get(near))
@@ -382,11 +393,11 @@ class PilotScores:
             self._scores[pair] = self._rank(result["coef"], result["intercept"])
         return self._scores[pair]
 
-    def mean(self, pair: tuple, near: tuple | None = None) -> float:
+    def mean(self, pair: Pair, near: Pair | None = None) -> float:
         """Return the mean score at a pair."""
         return float(np.average(self.of(pair, near), weights=self._pilot.weight))
 
-    def gain(self, pair: tuple, over: tuple) -> float:
+    def gain(self, pair: Pair, over: Pair) -> float:
         """Return the mean gain of a pair over another one, in standard errors of this mean."""
         weight = self._pilot.weight / self._pilot.weight.sum()
         before = self.of(over)
@@ -394,7 +405,7 @@ class PilotScores:
         mean = weight @ gains
         return float(mean / max(np.sqrt(weight**2 @ (gains - mean) ** 2), 1e-12))
 
-    def _fit(self, pair, dual) -> dict:
+    def _fit(self, pair: Pair, dual: sparse.csr_array | None) -> dict[str, Any]:
         problem, penalties = self._pilot.problem, self._pilot.problem.penalties
         of_pair = {"l1": pair[0] * penalties.l1, "l2": pair[1] * penalties.l2}
         with Scratch() as scratch:
@@ -410,13 +421,13 @@ class PilotScores:
                 arranged=self._arranged,
             )
 
-    def _rank(self, coef, intercept) -> np.ndarray:
+    def _rank(self, coef: sparse.csr_array, intercept: np.ndarray) -> np.ndarray:
         """Compute nDCG@5 of each held-out sample; its mean with precision@1 for one label."""
         rows, truth = self._pilot.held_rows.matrix(), self._pilot.truth
         lowest, columns = np.maximum(intercept, LOWEST), coef.T.tocsr()
         at_once = max(1, SCORES_AT_ONCE // truth.shape[1])
 
-        def hits_of(start):
+        def hits_of(start: int) -> np.ndarray:
             some = slice(start, start + at_once)
             scores = rows[some] @ columns
             scores = lowest + (scores.toarray() if sparse.issparse(scores) else scores)

@@ -6,13 +6,15 @@ labels is chosen by `_penalty_pilot`.
 """
 
 import re
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
 
 from .._kernels.ppdsparse._likeness import scores_of, squares_of_products, weighted_sum
-from ..base._label_texts import NO_TEXTS
+from ..base._classifier import BaseXCClassifier
+from ..base._label_texts import NO_TEXTS, Texts
 from ..base._labels import pattern_of
 from ..training._class_weight import weights_of_labels
 from ..utils._column_map import WIDE, ColumnMap, used_columns
@@ -51,11 +53,11 @@ class Penalties(NamedTuple):
     l2: float
     coordinates: Coordinates
 
-    def strengths(self):
+    def strengths(self) -> dict[str, float]:
         """Return l1 and l2 as `Settings` of the kernel have them."""
         return {"l1": self.l1, "l2": self.l2}
 
-    def outside(self):
+    def outside(self) -> tuple[float, float]:
         """Return l1 and l2 for X as it is, where one number can say it; the scaled ones
         otherwise.
         """
@@ -63,7 +65,9 @@ class Penalties(NamedTuple):
         factors = (1, 1) if np.ndim(scale) else (scale, scale**2)
         return float(self.l1 * factors[0]), float(self.l2 * factors[1])
 
-    def model_outside(self, coef, intercept):
+    def model_outside(
+        self, coef: sparse.csr_array, intercept: np.ndarray
+    ) -> tuple[sparse.csr_array, np.ndarray]:
         """Return sparse weights and intercepts of a fit inside, for X as it is; changes coef."""
         coordinates = self.coordinates
         if coordinates.changes_nothing:
@@ -103,7 +107,16 @@ class OneVsRestProblem(NamedTuple):
     columns: ColumnMap | None = None
 
     @classmethod
-    def of(cls, model, rows, Y, sample_weight, empty, is_new=None, texts=NO_TEXTS):
+    def of(
+        cls,
+        model: BaseXCClassifier,
+        rows: Rows,
+        Y: sparse.csr_array,
+        sample_weight: np.ndarray | None,
+        empty: Callable[..., np.ndarray],
+        is_new: np.ndarray | None = None,
+        texts: Texts = NO_TEXTS,
+    ) -> Self:
         """Return the problem of a PPDSparseClassifier whose classes are known.
 
         Parameters
@@ -138,7 +151,7 @@ class OneVsRestProblem(NamedTuple):
         Y = texts.labels_below(Y, model._encoding.kind == "binary")
         return cls(inside, Y, weight_below, class_weight, penalties, texts.n, columns)
 
-    def in_all_columns(self, coef):
+    def in_all_columns(self, coef: sparse.csr_array) -> sparse.csr_array:
         """Return weights of the columns of the rows as those of the columns of X; changes coef."""
         if self.columns is None:
             return coef
@@ -147,7 +160,7 @@ class OneVsRestProblem(NamedTuple):
         coef.resize((coef.shape[0], self.columns.n_columns))
         return coef
 
-    def samples(self):
+    def samples(self) -> Self:
         """Return the same problem without the texts of labels; shares all arrays."""
         if not self.n_texts:
             return self
@@ -155,7 +168,7 @@ class OneVsRestProblem(NamedTuple):
         parts = {"rows": first(self.rows, n), "Y": self.Y[:n], "n_texts": 0}
         return self._replace(sample_weight=self.sample_weight[:n], **parts)
 
-    def with_factors(self, times_l1, times_l2):
+    def with_factors(self, times_l1: float, times_l2: float) -> Self:
         """Return the same problem with other multiples of its penalties."""
         penalties = self.penalties
         return self._replace(
@@ -163,7 +176,7 @@ class OneVsRestProblem(NamedTuple):
         )
 
 
-def _used_of(rows, texts):
+def _used_of(rows: Rows, texts: Texts) -> ColumnMap | None:
     """Return the columns that rows and texts have entries in, if few of very many; else None."""
     n_columns = rows.shape[1]
     if rows.dense or n_columns < WIDE:
@@ -173,7 +186,12 @@ def _used_of(rows, texts):
     return None if used is None else ColumnMap(used, n_columns)
 
 
-def factors_of_classes(model, Y, sample_weight, is_new=None):
+def factors_of_classes(
+    model: BaseXCClassifier,
+    Y: sparse.csr_array,
+    sample_weight: np.ndarray,
+    is_new: np.ndarray | None = None,
+) -> np.ndarray:
     """Return weights of the negatives and positives of each column of Y, float32 (n_columns, 2).
 
     They follow how many samples have a label, whatever its grades.
@@ -195,7 +213,7 @@ def factors_of_classes(model, Y, sample_weight, is_new=None):
     return weights.astype(np.float32)
 
 
-def require_weights_in_range(sample_weight, class_weight):
+def require_weights_in_range(sample_weight: np.ndarray, class_weight: np.ndarray) -> None:
     largest = float(sample_weight.max()) * float(class_weight.max())
     if largest > LARGEST_WEIGHT:
         raise ValueError(
@@ -205,7 +223,13 @@ def require_weights_in_range(sample_weight, class_weight):
         )
 
 
-def penalties_of(l1, l2, rows, sample_weight, empty=np.empty):
+def penalties_of(
+    l1: float | str,
+    l2: float | str,
+    rows: Rows,
+    sample_weight: np.ndarray,
+    empty: Callable[..., np.ndarray] = np.empty,
+) -> Penalties:
     """Return the penalties of a fit, before the labels have been looked at.
 
     Parameters
@@ -230,7 +254,7 @@ def penalties_of(l1, l2, rows, sample_weight, empty=np.empty):
     return found._replace(l1=times_l1 * found.l1, l2=times_l2 * found.l2)
 
 
-def in_units(penalty, name):
+def in_units(penalty: float | str | None, name: str) -> tuple[float | str, float]:
     """Read a penalty: a number and 1, or the unit, "auto" or "rows", and the factor before it.
 
     Raises
@@ -250,7 +274,13 @@ def in_units(penalty, name):
     return found["unit"], factor
 
 
-def _of_rows(l1, l2, rows, sample_weight, empty):
+def _of_rows(
+    l1: float | str,
+    l2: float | str,
+    rows: Rows,
+    sample_weight: np.ndarray,
+    empty: Callable[..., np.ndarray],
+) -> Penalties:
     """Compute what the rows suggest for the penalties that are no numbers."""
     there = sample_weight > 0
     if not there.all():
@@ -270,13 +300,13 @@ def _of_rows(l1, l2, rows, sample_weight, empty):
     return Penalties(l1, _l2_of(inside, sample_weight, squares), coordinates)
 
 
-def _without_far_rows(sample_weight, squares):
+def _without_far_rows(sample_weight: np.ndarray, squares: np.ndarray) -> np.ndarray:
     """Return weights with which no row counts as longer than `FAR` typical ones."""
     of_row = shares(np.sqrt(squares), typical_length(squares))
-    return sample_weight if of_row.min() == 1 else np.float32(sample_weight * of_row**2)
+    return sample_weight if of_row.min() == 1 else (sample_weight * of_row**2).astype(np.float32)
 
 
-def _about_the_mean(coordinates, rows, sample_weight):
+def _about_the_mean(coordinates: Coordinates, rows: Rows, sample_weight: np.ndarray) -> Coordinates:
     """Shift dense rows that are alike but for a small part: the intercept knows the rest."""
     if not rows.dense or coordinates.mean is not None:
         return coordinates
@@ -289,7 +319,7 @@ def _about_the_mean(coordinates, rows, sample_weight):
     return Coordinates(mean, float(np.sqrt(about_mean)))
 
 
-def _l1_of(rows, sample_weight, squares):
+def _l1_of(rows: Rows, sample_weight: np.ndarray, squares: np.ndarray) -> float:
     """Return a share of the length of rows, or of sum x_ij^2 / sum |x_ij|, the size of their
     entries.
     """
@@ -300,7 +330,7 @@ def _l1_of(rows, sample_weight, squares):
     return min(LENGTH_SHARE * length, ENTRY_SHARE * squares / magnitudes)
 
 
-def _l2_of(rows, sample_weight, squares):
+def _l2_of(rows: Rows, sample_weight: np.ndarray, squares: np.ndarray) -> float:
     """Return the penalty suggested by the inner products of different rows, all less the mean row.
 
     A support vector moves the score of another row by a_i <x_i, x> / l2, so l2 is measured by the
@@ -332,7 +362,9 @@ def _l2_of(rows, sample_weight, squares):
     return length * few * min(MOST, LIKENESS_SHARE / np.sqrt(directions))
 
 
-def _squares_of_products(rows, sample_weight, mean, bits):
+def _squares_of_products(
+    rows: Rows, sample_weight: np.ndarray, mean: np.ndarray, bits: np.ndarray
+) -> np.ndarray:
     """Return |(X - mean).T @ s|^2 of s = sample_weight * ((X - mean) @ r), for each r of signs
     `bits`.
 
@@ -348,7 +380,7 @@ def _squares_of_products(rows, sample_weight, mean, bits):
     return np.square(off).sum(axis=0)
 
 
-def _weighted_sum(rows, weight):
+def _weighted_sum(rows: Rows, weight: np.ndarray) -> np.ndarray:
     """Return X.T @ weight in float64, for which NumPy would copy all of X."""
     if not rows.dense:
         return weighted_sum(*rows[:3], weight, rows.shape[1])
@@ -356,7 +388,7 @@ def _weighted_sum(rows, weight):
     return sum(weight[some] @ X[some] for some, _ in stretches(rows.indptr, IN_CACHE))
 
 
-def _scores(rows, direction):
+def _scores(rows: Rows, direction: np.ndarray) -> np.ndarray:
     """Return X @ direction in float64, likewise."""
     if not rows.dense:
         return scores_of(*rows[:3], direction)

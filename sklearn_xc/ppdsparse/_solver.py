@@ -1,8 +1,10 @@
 """The run function of PPDSparse: blocks of classes over joblib, and their results as one."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from .._kernels.ppdsparse._byte_rows import GROUP, ByteRows, round_rows
 from .._kernels.ppdsparse._problem import Matrix, divide_columns
@@ -10,11 +12,17 @@ from .._kernels.ppdsparse._problem import Problem as KernelProblem
 from .._kernels.ppdsparse._results import name_entries
 from .._kernels.ppdsparse._solver import N_LANES, Spare, solve_classes
 from ..base._labels import pattern_of
+from ..utils._callbacks import Progress
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import blocks_of_classes, local_workers, run_blocks, tell
+from ..utils._rows import Rows
+from ..utils._scratch import Scratch
+from ..utils._typing import Arrays
 from ._assembly import SolvedPart, weights_of_classes
+from ._checkpoint import Checkpoint
 from ._finished import Finished
 from ._ordering import Order, fast_order, order_given
+from ._problem import OneVsRestProblem
 
 LOWEST_SCORE = np.float32(-1e18)  # of classes without positives: finite, and below any other
 DUALS = "dual_indptr", "dual_rows", "dual_values"  # of an earlier fit, class by class
@@ -26,7 +34,7 @@ LARGEST_ERROR = 0.03  # of a row by its length, in the mean: beyond it most rows
 ENTRY = 12  # bytes for each feature and lane: weights, v, and which features they are
 
 
-def require_workspace(n_classes, n_features, n_jobs):
+def require_workspace(n_classes: int, n_features: int, n_jobs: int | None) -> None:
     """Require memory for the sixteen classes that each worker solves, or raise an error."""
     n_workers = min(local_workers(n_jobs), -(-n_classes // N_LANES))
     require_memory(
@@ -38,18 +46,18 @@ def require_workspace(n_classes, n_features, n_jobs):
 
 
 def fit_classes(
-    problem,
-    settings,
+    problem: OneVsRestProblem,
+    settings: dict[str, Any],
     *,
     feature_threshold: float,
-    dual,
+    dual: sparse.csr_array | None,
     keep_dual: bool,
     n_jobs: int | None,
-    progress,
-    scratch,
-    checkpoint=None,
-    arranged=None,
-):
+    progress: Progress,
+    scratch: Scratch,
+    checkpoint: Checkpoint | None = None,
+    arranged: "Arranged | None" = None,
+) -> dict[str, Any]:
     """Solve all classes, block by block, but for those that a `Checkpoint` has.
 
     With a `Scratch` on disk, rows, columns, finished blocks and weights lie there.
@@ -107,11 +115,17 @@ class Arranged(NamedTuple):
     """
 
     order: Order
-    blocks: list
-    arrays: dict
+    blocks: list[np.ndarray]
+    arrays: Arrays
 
 
-def arrange(problem, settings, feature_threshold: float, n_threads: int, scratch):
+def arrange(
+    problem: OneVsRestProblem,
+    settings: dict[str, Any],
+    feature_threshold: float,
+    n_threads: int,
+    scratch: Scratch,
+) -> Arranged:
     """Put a problem in the order in which it is solved.
 
     Parameters
@@ -163,7 +177,7 @@ def arrange(problem, settings, feature_threshold: float, n_threads: int, scratch
     return Arranged(order, blocks, arrays)
 
 
-def _order_of(problem, seed):
+def _order_of(problem: OneVsRestProblem, seed: int) -> Order:
     """Return the order of samples and features, those of dense rows as they are."""
     rows, weight = problem.rows, problem.sample_weight
     if rows.dense:
@@ -171,7 +185,9 @@ def _order_of(problem, seed):
     return fast_order(np.diff(rows.indptr), rows.entry_counts(weight), seed, weight)
 
 
-def rounded_rows(rows, n_classes: int, empty=np.empty):
+def rounded_rows(
+    rows: Rows, n_classes: int, empty: Callable[..., np.ndarray] = np.empty
+) -> ByteRows | None:
     """Return dense rows as `ByteRows`, or None for rows that are searched in float32.
 
     Rounding costs about as many operations as searches of FEWEST_CLASSES, and the lists that a
@@ -200,13 +216,20 @@ def rounded_rows(rows, n_classes: int, empty=np.empty):
     return ByteRows(values, scale, error, length)
 
 
-def _solve_missing(blocks, finished, how, arrays, n_jobs, progress):
+def _solve_missing(
+    blocks: list[np.ndarray],
+    finished: Finished,
+    how: tuple,
+    arrays: Arrays,
+    n_jobs: int | None,
+    progress: Progress,
+) -> None:
     """Solve the blocks that are not among the finished ones."""
     missing, stop = finished.missing(), np.zeros(1, dtype=np.int32)
     keep = None
     if finished.writes:
 
-        def keep(place, part):
+        def keep(place: int, part: SolvedPart) -> SolvedPart:
             return finished.add(missing[place], part)
 
     try:
@@ -229,9 +252,17 @@ def _solve_missing(blocks, finished, how, arrays, n_jobs, progress):
         finished.parts[number] = part
 
 
-def _solve_block(labels, settings, keep_dual, spare, stop, names, *arrays):
+def _solve_block(
+    labels: np.ndarray,
+    settings: dict[str, Any],
+    keep_dual: bool,
+    spare: Spare,
+    stop: np.ndarray,
+    names: tuple[str, ...],
+    *values: np.ndarray,
+) -> SolvedPart:
     """Solve the classes `labels`; the arrays of the problem have these names."""
-    arrays = dict(zip(names, arrays, strict=True))
+    arrays = dict(zip(names, values, strict=True))
     features, samples = arrays.pop("features"), arrays.pop("samples")
     dual = tuple(arrays.pop(name) for name in DUALS if name in arrays)
     problem = KernelProblem.from_arrays(**arrays)
@@ -241,11 +272,11 @@ def _solve_block(labels, settings, keep_dual, spare, stop, names, *arrays):
     return part
 
 
-def _gap_of(part):
+def _gap_of(part: SolvedPart) -> dict[str, float]:
     return {"gap": float(part.gap.max())}
 
 
-def _matrix_of(rows, scratch, rounded, n_threads):
+def _matrix_of(rows: Rows, scratch: Scratch, rounded: ByteRows | None, n_threads: int) -> Matrix:
     """Return the rows and, where they are sparse, the columns for kernels."""
     columns = ()
     if not rows.dense:
@@ -255,7 +286,7 @@ def _matrix_of(rows, scratch, rounded, n_threads):
     return Matrix(*given, rounded=rounded)
 
 
-def _norms_in_range(rows):
+def _norms_in_range(rows: Rows) -> np.ndarray:
     norms = rows.squared_norms()
     if norms.max() > LARGEST_NORM:
         raise ValueError(
@@ -265,17 +296,21 @@ def _norms_in_range(rows):
     return norms.astype(np.float32)
 
 
-def _dual_arrays(dual):
-    arrays = dual.indptr, dual.indices, dual.data
-    types = np.int64, np.int32, np.float32
-    arrays = (array.astype(of_type) for array, of_type in zip(arrays, types, strict=True))
+def _dual_arrays(dual: sparse.csr_array) -> Arrays:
+    arrays = (
+        dual.indptr.astype(np.int64),
+        dual.indices.astype(np.int32),
+        dual.data.astype(np.float32),
+    )
     return dict(zip(DUALS, arrays, strict=True))
 
 
-def _assemble(finished, sizes, scratch, n_threads):
+def _assemble(
+    finished: Finished, sizes: tuple[int, int, int], scratch: Scratch, n_threads: int
+) -> dict[str, Any]:
     """Put the classes of all blocks in their places; sizes are of columns, samples, features."""
 
-    def each(name):
+    def each(name: str) -> list[np.ndarray]:
         return [getattr(part, name) for part in finished.parts]
 
     n_columns, n_samples, n_features = sizes

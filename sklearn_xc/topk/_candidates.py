@@ -1,11 +1,35 @@
 """Scores of the classes that each row may have, with the weights of an inverted index."""
 
+from typing import Protocol
+
 import numpy as np
+from scipy import sparse
 
 from .._kernels.topk import _candidate_scores as kernel
+from ..utils._rows import Rows
 
 
-def candidate_scores(index, coef, rows, starts, places, n_threads: int):
+class RankedWeights(Protocol):
+    """Weights that an index stores for its first classes, also of a part of one in a file."""
+
+    intercept: np.ndarray
+    shape: tuple[int, int]
+
+    def ranks(self, places: np.ndarray) -> np.ndarray:
+        """Return the ranks of classes."""
+
+    def stored(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return stops and starts of each feature, and the weights."""
+
+
+def candidate_scores(
+    index: RankedWeights,
+    coef: sparse.csr_array | None,
+    rows: Rows,
+    starts: np.ndarray,
+    places: np.ndarray,
+    n_threads: int,
+) -> np.ndarray:
     """Score candidates as `InvertedIndex.scores_at` does.
 
     Parameters

@@ -3,7 +3,7 @@
 import numpy as np
 
 
-def best_columns(values, k: int, counted=None):
+def best_columns(values: np.ndarray, k: int, counted: np.ndarray | None = None) -> np.ndarray:
     """Return columns of the k highest values of each row, best first, ties to the smaller column.
 
     Parameters
@@ -42,7 +42,7 @@ def best_columns(values, k: int, counted=None):
     return columns
 
 
-def _first_of_ties(chosen, above, k):
+def _first_of_ties(chosen: np.ndarray, above: np.ndarray, k: np.ndarray | int) -> np.ndarray:
     """Mark entries equal to the k-th best, the first ones, that fill the places left."""
     ties = chosen & ~above
     places_left = k - np.count_nonzero(above, axis=1)

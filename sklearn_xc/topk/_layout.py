@@ -7,8 +7,10 @@ is dense, and an end that is sparse.
 """
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
+from scipy import sparse
 
 from .._kernels.topk import _list_build as kernel
 from ._feature_major import n_places
@@ -41,7 +43,7 @@ class Layout:
     stops: np.ndarray
 
     @classmethod
-    def of(cls, csr):
+    def of(cls, csr: sparse.csr_array) -> Self:
         """Return the layout for sparse weights, class by class."""
         n_classes, n_features = csr.shape
         if n_classes <= FEW_CLASSES:
@@ -63,7 +65,7 @@ class Layout:
         return cls(None if is_plain else order.astype(np.int32), stops)
 
     @classmethod
-    def of_some(cls, ranks, stops):
+    def of_some(cls, ranks: np.ndarray, stops: np.ndarray) -> Self:
         """Return the layout of some classes, renumbered from 0; scores keep their bits.
 
         Parameters
@@ -76,13 +78,13 @@ class Layout:
         order = np.argsort(ranks)
         return cls(order.astype(np.int32), np.searchsorted(ranks[order], stops).astype(np.int32))
 
-    def starts(self):
+    def starts(self) -> tuple[np.ndarray, int]:
         """Return where the stored weights of each feature begin, in whole blocks, and the end."""
         sizes = n_places(self.stops.astype(np.int64))
         return np.cumsum(sizes) - sizes, int(sizes.sum())
 
 
-def ranks_of(order):
+def ranks_of(order: np.ndarray) -> np.ndarray:
     """Return the rank of each class, from the classes rank by rank."""
     ranks = np.empty(len(order), dtype=np.int32)
     ranks[order] = np.arange(len(order), dtype=np.int32)

@@ -1,17 +1,53 @@
 """Which labels an answer may hold, and what is added to their scores."""
 
+from collections.abc import Callable
+from typing import Any, Protocol, TypeAlias
+
 import numpy as np
 from scipy import sparse
 
-from ..utils._label_places import named_labels
+from ..utils._label_places import Named, named_labels
+from ..utils._rows import Rows
+from ..utils._typing import LabelsLike
 from ..utils._validation import check_k
 from ._dense_topk import best_columns
 
 # Scores that are held at once where more are asked for than are returned.
 SCORES_AT_ONCE = 2**23
+# Places of labels, ascending, for all rows; or CSR of bool (n_rows, n_classes), row by row.
+Pattern: TypeAlias = np.ndarray | sparse.csr_array
 
 
-def read_restriction(classes, n_rows, labels=None, exclude=None, label_weight=None):
+class ScoreIndex(Protocol):
+    """An index of scores that a restriction asks, as `InvertedIndex` is one."""
+
+    def shifted(self, weight: np.ndarray) -> "ScoreIndex":
+        """Return the index with a weight added to the score of each class."""
+
+    def part(self, coef: Callable[[], sparse.csr_array], places: np.ndarray) -> "ScoreIndex":
+        """Return an index of some classes, which answers with their numbers here."""
+
+    def topk(self, rows: Rows, k: int, n_threads: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k best classes of each row, and their scores."""
+
+    def scores_at(
+        self,
+        coef: Callable[[], sparse.csr_array],
+        rows: Rows,
+        starts: np.ndarray,
+        places: np.ndarray,
+        n_threads: int,
+    ) -> np.ndarray:
+        """Return scores of the candidates of each row."""
+
+
+def read_restriction(
+    classes: np.ndarray,
+    n_rows: int,
+    labels: LabelsLike | None = None,
+    exclude: LabelsLike | None = None,
+    label_weight: Any = None,
+) -> "Restriction | None":
     """Return the restriction that arguments of `predict_topk` ask for, or None.
 
     Parameters
@@ -39,7 +75,7 @@ def read_restriction(classes, n_rows, labels=None, exclude=None, label_weight=No
     return Restriction(n_classes, n_rows, allowed, excluded, label_weight)
 
 
-def _pattern(named, n_classes):
+def _pattern(named: Named, n_classes: int) -> "Pattern":
     """Return places, ascending, for all rows; or a CSR pattern of those of each row."""
     if named.starts is None:
         return np.sort(named.places)
@@ -49,12 +85,12 @@ def _pattern(named, n_classes):
     return pattern
 
 
-def _excluded(exclude, classes, n_rows):
+def _excluded(exclude: LabelsLike, classes: np.ndarray, n_rows: int) -> Named:
     """Return labels not to answer with; those that the model does not know are excluded already."""
     return named_labels(exclude, classes, n_rows, "exclude", missing="left out")
 
 
-def weights_by_name(label_weight, classes):
+def weights_by_name(label_weight: Any, classes: np.ndarray) -> Any:
     """Look weights of a dict or a Series up by name; return anything else as it is.
 
     Raises
@@ -79,7 +115,7 @@ def weights_by_name(label_weight, classes):
     return [table[label] for label in classes.tolist()]
 
 
-def checked_weight(label_weight, classes):
+def checked_weight(label_weight: Any, classes: np.ndarray) -> np.ndarray:
     """Return the addends of the scores of all classes, as float32 (n_classes,)."""
     n_classes = len(classes)
     label_weight = weights_by_name(label_weight, classes)
@@ -117,7 +153,14 @@ class Restriction:
         Labels that the row with the fewest may have.
     """
 
-    def __init__(self, n_classes, n_rows, allowed=None, excluded=None, weight=None):
+    def __init__(
+        self,
+        n_classes: int,
+        n_rows: int,
+        allowed: Pattern | None = None,
+        excluded: Pattern | None = None,
+        weight: np.ndarray | None = None,
+    ) -> None:
         self.n_classes, self.n_rows, self.weight = n_classes, n_rows, weight
         if excluded is not None and sparse.issparse(allowed):
             allowed, excluded = _without(allowed, excluded), None
@@ -126,7 +169,7 @@ class Restriction:
         self._poorest = int(np.argmin(counts)) if len(counts) else 0
         self.fewest = int(counts.min(initial=n_classes))
 
-    def _counts(self):
+    def _counts(self) -> np.ndarray:
         """Return labels that each row may have."""
         allowed, excluded = self._allowed, self._excluded
         if sparse.issparse(allowed):
@@ -141,7 +184,7 @@ class Restriction:
             excluded = excluded[:, allowed]
         return counts - np.diff(excluded.indptr)
 
-    def check_k(self, k, ragged):
+    def check_k(self, k: int | None, ragged: bool) -> int:
         """Return the number of labels to return for each row; with `ragged` rows may have fewer."""
         if ragged:
             return check_k(k, self.n_classes)
@@ -159,7 +202,7 @@ class Restriction:
 
     # --------------------------------------------------------------- of some rows, some labels
 
-    def of_rows(self, start, stop):
+    def of_rows(self, start: int, stop: int) -> "Restriction":
         """Return the restriction of some of the rows."""
         part = slice(start, stop)
         allowed, excluded = (
@@ -168,7 +211,7 @@ class Restriction:
         )
         return Restriction(self.n_classes, stop - start, allowed, excluded, self.weight)
 
-    def of_labels(self, places):
+    def of_labels(self, places: np.ndarray) -> "Restriction":
         """Return the restriction of a model that has some of the labels, in another order.
 
         Parameters
@@ -180,13 +223,13 @@ class Restriction:
         weight = None if self.weight is None else self.weight[places]
         return Restriction(len(places), self.n_rows, allowed, excluded, weight)
 
-    def without_weight(self):
+    def without_weight(self) -> "Restriction | None":
         """Return the same labels, with nothing added to their scores; None if all may be given."""
         if self._allowed is None and self._excluded is None:
             return None
         return Restriction(self.n_classes, self.n_rows, self._allowed, self._excluded)
 
-    def arguments(self, classes):
+    def arguments(self, classes: np.ndarray) -> dict[str, Any]:
         """Return arguments of `predict_topk` that say the same to a model of these classes."""
         given = {"labels": self._allowed, "exclude": self._excluded}
         found = {
@@ -196,7 +239,9 @@ class Restriction:
         }
         return found if self.weight is None else {**found, "label_weight": self.weight}
 
-    def best_of_pairs(self, starts, places, scores, k):
+    def best_of_pairs(
+        self, starts: np.ndarray, places: np.ndarray, scores: np.ndarray, k: int
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the k best allowed labels of each row among the pairs.
 
         Parameters
@@ -211,7 +256,7 @@ class Restriction:
         starts = np.append(0, np.cumsum(counts))
         return best_of_each(starts, places[kept], scores[kept], k)
 
-    def permits(self, row, places):
+    def permits(self, row: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Return whether the row of each pair may have its label, ndarray of bool."""
         kept = np.ones(len(places), dtype=bool)
         if self._allowed is not None:
@@ -222,7 +267,14 @@ class Restriction:
 
     # ----------------------------------------------------------------------- of linear scores
 
-    def topk(self, index, coef, rows, k, n_threads):
+    def topk(
+        self,
+        index: ScoreIndex,
+        coef: Callable[[], sparse.csr_array],
+        rows: Rows,
+        k: int,
+        n_threads: int,
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the k best labels of each row among those it may have.
 
         Parameters
@@ -254,9 +306,11 @@ class Restriction:
             return _padded(*index.topk(rows, min(k, n), n_threads), k)
         return self._beyond_excluded(index, rows, k, n, n_threads)
 
-    def _beyond_excluded(self, index, rows, k, n, n_threads):
+    def _beyond_excluded(
+        self, index: ScoreIndex, rows: Rows, k: int, n: int, n_threads: int
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Ask for k + n_excluded labels, then drop the excluded ones."""
-        excluded = self._excluded
+        excluded: Pattern = self._excluded
         most = (
             int(np.diff(excluded.indptr).max(initial=0))
             if sparse.issparse(excluded)
@@ -277,7 +331,7 @@ class Restriction:
             scores[part, :n_found] = np.where(kept, np.take_along_axis(values, order, axis=1), 0)
         return best, scores
 
-    def _hits(self, pattern, part, found):
+    def _hits(self, pattern: Pattern, part: slice, found: np.ndarray) -> np.ndarray:
         """Mark which labels of the answers of some rows are in a pattern."""
         if not sparse.issparse(pattern):
             return np.isin(found, pattern)
@@ -288,7 +342,7 @@ class Restriction:
 
     # --------------------------------------------------------------- of dense scores, or others
 
-    def hide(self, values, start=0):
+    def hide(self, values: np.ndarray, start: int = 0) -> None:
         """Set scores of labels that rows may not have to minus infinity.
 
         Parameters
@@ -304,7 +358,9 @@ class Restriction:
         if self._excluded is not None:
             values[_dense(self._excluded, part, values.shape)] = -np.inf
 
-    def best_columns(self, values, k, start=0):
+    def best_columns(
+        self, values: np.ndarray, k: int, start: int = 0
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the k best columns of dense values, which are changed; -1 where a row may have
         fewer.
         """
@@ -316,7 +372,7 @@ class Restriction:
         return _padded(columns, np.where(columns >= 0, best, 0), k)
 
 
-def _holds(pattern, row, places, n_classes):
+def _holds(pattern: Pattern, row: np.ndarray, places: np.ndarray, n_classes: int) -> np.ndarray:
     """Return whether a pattern holds pairs of row and label."""
     if not sparse.issparse(pattern):
         mask = np.zeros(n_classes, dtype=bool)
@@ -326,7 +382,7 @@ def _holds(pattern, row, places, n_classes):
     return np.isin(row * n_classes + places, rows * n_classes + pattern.indices)
 
 
-def _among(pattern, places):
+def _among(pattern: Pattern | None, places: np.ndarray) -> Pattern | None:
     """Return a pattern in the columns of a model that has the labels at these places."""
     if pattern is None:
         return None
@@ -337,7 +393,7 @@ def _among(pattern, places):
     return np.flatnonzero(np.isin(places, pattern))
 
 
-def _without(allowed, excluded):
+def _without(allowed: sparse.csr_array, excluded: Pattern) -> sparse.csr_array:
     """Return a pattern without the labels of another, or of all rows."""
     if not sparse.issparse(excluded):
         kept = ~np.isin(allowed.indices, excluded)
@@ -352,7 +408,7 @@ def _without(allowed, excluded):
     return left
 
 
-def _dense(pattern, part, shape):
+def _dense(pattern: Pattern, part: slice, shape: tuple[int, ...]) -> np.ndarray:
     """Return a pattern for some rows, as ndarray of bool."""
     if sparse.issparse(pattern):
         return pattern[part].toarray()
@@ -361,7 +417,9 @@ def _dense(pattern, part, shape):
     return mask
 
 
-def best_of_each(starts, places, scores, k):
+def best_of_each(
+    starts: np.ndarray, places: np.ndarray, scores: np.ndarray, k: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the k best of the candidates of each row, ties to the smaller label.
 
     Parameters
@@ -389,7 +447,7 @@ def best_of_each(starts, places, scores, k):
     return best, values
 
 
-def _padded(best, scores, k):
+def _padded(best: np.ndarray, scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     """Pad to k columns, where all rows have fewer."""
     missing = k - best.shape[1]
     if missing <= 0:
