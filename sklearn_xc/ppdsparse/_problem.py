@@ -12,7 +12,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from scipy import sparse
 
-from .._kernels.ppdsparse._likeness import scores_of, squares_of_products, weighted_sum
+from .._kernels.ppdsparse._problem import scores_of, squares_of_products, weighted_sum
 from ..base._classifier import BaseXCClassifier
 from ..base._label_texts import NO_TEXTS, Texts
 from ..base._labels import pattern_of

@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .._kernels.ppdsparse._byte_rows import GROUP, ByteRows, round_rows
-from .._kernels.ppdsparse._problem import Matrix, divide_columns
+from .._kernels.ppdsparse._problem import GROUP, ByteRows, Matrix, divide_columns, round_rows
 from .._kernels.ppdsparse._problem import Problem as KernelProblem
 from .._kernels.ppdsparse._results import name_entries
 from .._kernels.ppdsparse._solver import N_LANES, Spare, solve_classes

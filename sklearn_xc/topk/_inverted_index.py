@@ -11,7 +11,7 @@ from scipy import sparse
 
 from .._kernels.topk import _dense_rows as dense_rows
 from .._kernels.topk import _inverted_index as kernel
-from .._kernels.topk._list_build import count_lists, fill_lists
+from .._kernels.topk._inverted_index import count_lists, fill_lists
 from ..utils._column_map import ColumnMap, used_columns
 from ..utils._csr import even_stretches
 from ..utils._matrix import narrow_indices, normalise

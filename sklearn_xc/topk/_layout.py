@@ -12,7 +12,7 @@ from typing import Self
 import numpy as np
 from scipy import sparse
 
-from .._kernels.topk import _list_build as kernel
+from .._kernels.topk import _inverted_index as kernel
 from ._feature_major import n_places
 
 # A feature has its weights stored for the first classes as far as more than this share of them use

@@ -14,9 +14,8 @@ import numpy as np
 
 from sklearn_xc._kernels.common._common cimport dispatched, random_below, random_unit, seed_for
 from sklearn_xc._kernels.common._rows cimport Row, Rows, row_at
-from sklearn_xc._kernels.ppdsparse._byte_rows cimport BLOCK
 from sklearn_xc._kernels.ppdsparse._losses cimport conjugate, inverse_of, most_of
-from sklearn_xc._kernels.ppdsparse._problem cimport Problem, weight_of
+from sklearn_xc._kernels.ppdsparse._problem cimport BLOCK, Problem, weight_of
 from sklearn_xc._kernels.ppdsparse._types cimport (
     CHUNK, IDLE, LANES, DualsOf, Lane, Settings, soft_threshold,
 )

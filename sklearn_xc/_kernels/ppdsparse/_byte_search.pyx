@@ -18,12 +18,11 @@ import numpy as np
 
 from sklearn_xc._kernels.common._common cimport dispatched, interrupted
 from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace
-from sklearn_xc._kernels.ppdsparse._byte_rows cimport (
-    BLOCK, FOUR, LARGEST_HALF, LARGEST_WEIGHT, ROUNDING, WIDEST, ByteHits, ByteRows, ByteWeights,
-    bound_errors, byte_search, divides,
-)
 from sklearn_xc._kernels.ppdsparse._listed_rows cimport error_of, find_primal, longest_list
-from sklearn_xc._kernels.ppdsparse._problem cimport Problem
+from sklearn_xc._kernels.ppdsparse._problem cimport (
+    BLOCK, FOUR, LARGEST_HALF, LARGEST_WEIGHT, ROUNDING, WIDEST, ByteHits, ByteRows, ByteWeights,
+    Problem, bound_errors, byte_search, divides,
+)
 from sklearn_xc._kernels.ppdsparse._types cimport IDLE, LANES, Lane, Settings
 from sklearn_xc._kernels.ppdsparse._violator_search cimport (
     ONE_IN, STRETCH, add_candidate, finish_search, prepare_search,

@@ -12,11 +12,10 @@ from libc.stdint cimport int16_t, int32_t, uint8_t
 from sklearn_xc._kernels.common._common cimport dispatched
 from sklearn_xc._kernels.common._vector_ops cimport inner_product, prefetch_floats
 from sklearn_xc._kernels.ppdsparse._active_set cimport Member, Workspace, primal_value
-from sklearn_xc._kernels.ppdsparse._byte_rows cimport (
-    FOUR, ZERO, BytePointers, ByteWeights, bound_errors, divides,
-)
 from sklearn_xc._kernels.ppdsparse._losses cimport Loss, slope, value
-from sklearn_xc._kernels.ppdsparse._problem cimport Problem
+from sklearn_xc._kernels.ppdsparse._problem cimport (
+    FOUR, ZERO, BytePointers, ByteWeights, Problem, bound_errors, divides,
+)
 from sklearn_xc._kernels.ppdsparse._types cimport Lane, Settings, soft_threshold
 
 # What ends a class without another search: the lowest objective that one has found, and where.
