@@ -68,6 +68,7 @@ cdef inline Row row_of(
     cdef Row row
     if not lane.compact:
         return row_at(X, member.row)
+    # Places stand for features: v of a compact lane, `saved`, has one entry a number.
     row.features = work.places.data() + member.start
     row.values = work.values.data() + member.start
     row.n = member.length

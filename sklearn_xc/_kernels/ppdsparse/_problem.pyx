@@ -31,6 +31,7 @@ cdef enum:
 
 cdef inline int bin_of(float magnitude, float scale) noexcept nogil:
     """Find the bins of the histogram; safe where values are not finite."""
+    # NaN compares false and takes the last bin, so the cast is of a number below BINS.
     cdef float x = magnitude * scale
     return <int>x if x < BINS - 1 else BINS - 1
 
@@ -48,9 +49,11 @@ cdef float cut_of(const float *values, Py_ssize_t n) noexcept nogil:
         counts[e] = 0
     for e in range(n):
         counts[bin_of(fabsf(values[e]), scale)] += 1
+    # From the largest down, as long as all bins taken hold a tenth of the entries at most.
     while b > 0 and (above + counts[b]) * LARGE_ONE_IN <= n:
         above += counts[b]
         b -= 1
+    # The exact bound of what is left, which a search reckons with.
     for e in range(n):
         if bin_of(fabsf(values[e]), scale) <= b:
             rest = max(rest, fabsf(values[e]))
@@ -64,6 +67,7 @@ cdef int64_t divide(
     cdef Py_ssize_t e, n_high = 0, n_low = 0
     for e in range(n):
         if fabsf(values[e]) > cut:
+            # n_high <= e: an entry moves forward over one that was read.
             rows[n_high] = rows[e]
             values[n_high] = values[e]
             n_high += 1
@@ -104,6 +108,7 @@ def divide_columns(
     with nogil:
         for j in range(indptr.shape[0] - 1):
             n = indptr[j + 1] - indptr[j]
+            # Such a column is left as one part, whose end is `middle`.
             if n < LARGE_ONE_IN or n * SHORT < n_rows:
                 continue
             to_rest[j] = cut_of(&values[indptr[j]], n)
@@ -169,6 +174,7 @@ cdef dispatched find_scale(const float *x, Py_ssize_t n, float *scale) noexcept 
         scale[0] = max(scale[0], fabsf(x[j]))
     for c in range(LANES):
         scale[0] = max(scale[0], part[c])
+    # So that every |x_j| / s rounds to LARGEST at most.
     scale[0] /= LARGEST
     if not divides(scale[0]):
         scale[0] = 0
@@ -192,6 +198,7 @@ cdef dispatched round_entries(
         values[j] = <uint8_t>(whole + ZERO)
     for c in range(LANES):
         part[c] = 0
+    # Partial sums in float64: these are bounds, which may not lose what they bound.
     for e in range(n // LANES):
         for c in range(LANES):
             j = e * LANES + c
@@ -212,6 +219,7 @@ cdef void round_row(
     if scale[0] > 0:
         round_entries(x, n, scale[0], values, &lost, &kept)
     else:
+        # q = 0, and all of the row is error.
         memset(values, ZERO, n)
         sum_of_squares(x, n, &lost)
     error[0] = <float>(UPWARDS * sqrt(lost))
@@ -239,6 +247,7 @@ def round_rows(const float[:, ::1] X, uint8_t[:, ::1] values):
         for i in range(X.shape[0]):
             round_row(&X[i, 0], X.shape[1], &values[i, 0], &scales[i], &errors[i], &lengths[i])
             for j in range(X.shape[1], values.shape[1]):
+                # Features that are not there, of value 0.
                 values[i, j] = ZERO
     return scale, error, length
 
@@ -264,6 +273,7 @@ cdef class Matrix:
         column_rest=None,
         ByteRows rounded=None,
     ):
+        # Pointers keep nothing alive; these references do, and other processes get them.
         self._arrays = {
             "indptr": indptr, "indices": indices, "data": data, "dense": dense,
             "n_columns": n_columns,
@@ -304,6 +314,7 @@ cdef class Matrix:
     @classmethod
     def from_arrays(cls, **arrays):
         """Make the matrix again from what `arrays` has returned."""
+        # Flat names, since joblib maps arrays into memory only if they are arguments themselves.
         rounded = named_part(arrays, "rounded_")
         return cls(**arrays, rounded=ByteRows.from_arrays(**rounded) if rounded else None)
 
@@ -367,6 +378,7 @@ cdef class Problem:
         self.positive_rows = positive_rows
         self.positive_grades = positive_grades
         self.graded = positive_grades is not None
+        # Index 0 of `weight_of` for all samples, if they weigh the same.
         self.weight_step = 1 if np.ptp(sample_weight) > 0 else 0
         self.total_weight = np.sum(sample_weight, dtype=np.float64)
         self._arrays = {
@@ -403,10 +415,12 @@ cdef dispatched add_products(
     float[:, ::1] products,
     double *totals,
 ) noexcept nogil:
-    """X.T @ s and the sum of s for the weighted scores s = weight * (X @ r - center)."""
+    """Add X.T @ s and the sum of s, of the weighted scores s = weight * (X @ r - center)."""
     cdef Py_ssize_t i, e, c
     cdef float scores[LANES]
     cdef Row row
+    # Two products of X in one pass: the scores of a row, then what it adds by them. Sixteen
+    # directions side by side share each reading of an entry.
     for i in range(weight.shape[0]):
         row = row_at(X, i)
         for c in range(LANES):
@@ -425,7 +439,7 @@ cdef dispatched add_products(
 cdef void directions_of(
     const int8_t[:, ::1] bits, const double[::1] mean, float[:, ::1] directions, float *center
 ) noexcept nogil:
-    """Bits as the signs of directions, all of a feature side by side, and <mean, r> of each."""
+    """Write bits as signs of directions, a feature's side by side, and <mean, r> of each."""
     cdef Py_ssize_t j, c
     cdef float sign
     cdef double sums[LANES]
@@ -443,11 +457,12 @@ cdef void directions_of(
 cdef dispatched squares_about(
     const float[:, ::1] products, const double[::1] mean, const double *totals, double *squares
 ) noexcept nogil:
-    """|products - mean * total|^2 of each direction."""
+    """Add |products - mean * total|^2 of each direction."""
     cdef Py_ssize_t j, c
     cdef double off
     for j in range(products.shape[0]):
         for c in range(LANES):
+            # (X - 1 mean^T)^T s = X^T s - mean sum(s), so that X is never centred.
             off = products[j, c] - mean[j] * totals[c]
             squares[c] += off * off
 
@@ -459,7 +474,7 @@ def weighted_sum(
     const double[::1] weight,
     Py_ssize_t n_features,
 ):
-    """X.T @ weight in float64, for which SciPy would copy all of X.
+    """Return X.T @ weight in float64, for which SciPy would copy all of X.
 
     Parameters
     ----------
@@ -487,7 +502,7 @@ def scores_of(
     const float[::1] data,
     const double[::1] direction,
 ):
-    """X @ direction in float64, likewise.
+    """Return X @ direction in float64, likewise.
 
     Parameters
     ----------
@@ -519,7 +534,7 @@ def squares_of_products(
     const double[::1] mean,
     const int8_t[:, ::1] bits,
 ):
-    """|(X - mean).T @ s|^2 of the weighted scores s = weight * ((X - mean) @ r).
+    """Return |(X - mean).T @ s|^2 of the weighted scores s = weight * ((X - mean) @ r).
 
     Parameters
     ----------
