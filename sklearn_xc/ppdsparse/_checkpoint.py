@@ -72,6 +72,8 @@ class Checkpoint:
         # a file object, not a number: if Ctrl-C comes before it is closed, it is with the object
         self._lock = open(self._folder / LOCK, "ab", buffering=0)  # noqa: SIM115
         try:
+            # A lock of the system ends with the process, whatever ends it; a file that says "taken"
+            # stays.
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise ValueError(
@@ -98,6 +100,8 @@ class Checkpoint:
             for name, value in parameters.items()
             if name not in NOT_COMPARED
         }
+        # Another kind of random state draws a seed each time: the fit that resumes takes the one
+        # written down.
         if isinstance(model.random_state, (int, np.integer)):
             what["the parameter random_state"] = repr(int(model.random_state))
         data = {"X": X, "y": Y, "sample_weight": sample_weight, "dual_coef_": dual}
@@ -107,21 +111,12 @@ class Checkpoint:
                 "labels of label_features": texts.labels,
             }
         what |= {name: _digest(value) for name, value in data.items()}
+        # Blocks of another version may differ in the last bits.
         what["the version of sklearn-xc"] = __version__
         return cls(model.checkpoint, what)
 
     def begin(self, seed: int) -> int:
-        """Make the folder, or check that it is of this fit.
-
-        Parameters
-        ----------
-        seed : int
-            Of the fit, if it begins here.
-
-        Returns
-        -------
-        seed : int
-            That of the fit which the folder is of: without an integer `random_state` it was drawn.
+        """Make the folder, or check that it is of this fit; returns the seed of the fit.
 
         Raises
         ------
@@ -154,6 +149,7 @@ class Checkpoint:
         return set(os.listdir(self._folder)) - {LOCK} == left
 
     def _fit(self) -> dict[str, Any]:
+        """Return what the folder says of its fit, or raise ValueError."""
         try:
             found = Reader(self._folder / FIT, mapped=False).manifest
             right = found["checkpoint"] == FORMAT and type(found["seed"]) is int
@@ -169,11 +165,9 @@ class Checkpoint:
     def read(
         self, blocks: list[np.ndarray], n_features: int, n_samples: int
     ) -> Iterator[SolvedPart | None]:
-        """Yield the results of the blocks that are there, and None for the others.
-
-        A file that was damaged is left out with a warning: its block is solved again.
-        """
+        """Yield the results of the blocks that are there, and None for the others."""
         for number, labels in enumerate(blocks):
+            # A damaged file costs one block, not the fit.
             result = None
             if self._path(number).exists():
                 try:
@@ -214,6 +208,7 @@ def _digest(value: Matrix | None) -> str:
     if value is None:
         return ""
     parts = (value.data, value.indices, value.indptr) if sparse.issparse(value) else (value,)
+    # A digest is of numbers: views and mapped files have the one of a copy.
     parts = [np.ascontiguousarray(part) for part in parts]
     return joblib.hash([value.shape, *parts], hash_name="sha1", coerce_mmap=True)
 
@@ -247,6 +242,8 @@ def _result(reader: Reader, labels: np.ndarray, n_features: int, n_samples: int)
         "weights": (n_weights, feature, weight, n_features),
         "duals": (n_duals, sample, dual, n_samples),
     }
+    # Kernels and CSR go by these numbers without another look: counts that add up, indices within
+    # the data and ascending in each class.
     for name, (counts, entry, value, end) in lists.items():
         if counts.min(initial=0) < 0 or not counts.sum() == len(entry) == len(value):
             raise ValueError(f"{reader.path} has other {name} than it counts")

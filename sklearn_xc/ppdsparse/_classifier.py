@@ -404,6 +404,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
                 checkpoint = Checkpoint.of(self, *data)
             with Scratch(self.scratch) as scratch, checkpoint or nullcontext():
                 problem = OneVsRestProblem.of(self, rows, Y, weight, scratch.empty, texts=texts)
+                # Before anything is solved, since a folder of another fit is refused here.
                 settings = self._settings(problem.penalties, checkpoint)
                 self.penalty_factors_ = choose_penalties(problem, self, settings)
                 problem = problem.with_factors(*self.penalty_factors_)
@@ -421,6 +422,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
             progress.finish()
             if checkpoint is not None and not self.keep_checkpoint:
                 checkpoint.finish()
+        # Outside, since a filter that makes errors of warnings must not undo a fit.
         self._warn_if_late(self.dual_gap_, FIT_CALLER + 1)
         self._warn_if_empty(weight, FIT_CALLER + 1)
         return self
@@ -517,6 +519,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
             self._set_support(support)
             with Scratch(self.scratch) as scratch:
                 problem = OneVsRestProblem.of(self, rows, Y, weight, scratch.empty, is_new, texts)
+                # By the penalties of fit, so that scores of old and new labels have one scale.
                 problem = problem.with_factors(*self.penalty_factors_)
                 result = fit_classes(
                     problem,
@@ -529,6 +532,8 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
                 self._n_visits = result["n_visits"]
                 result["coef"] = problem.in_all_columns(result["coef"])
             n_texts_before = vars(self).get("_n_dual_texts", 0)
+            # Same rows can only be told by their number; texts would be further columns of the
+            # duals.
             joined = join_columns(before, places, result, n_texts_before == texts.n == 0)
             self.n_iter_ = max(self.n_iter_, result["n_iter"])
             self.dual_gap_, self.n_active_ = joined.gap, joined.n_active
@@ -567,6 +572,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         self, penalties: Penalties, checkpoint: Checkpoint | None = None
     ) -> dict[str, Any]:
         """Return the kernel's `Settings`; the seed is that of the fit that a checkpoint is of."""
+        # Drawn in any case, so that a fit with a checkpoint leaves a generator as one without does.
         seed = check_random_state(self.random_state).randint(2**31)
         return {
             **penalties.strengths(),

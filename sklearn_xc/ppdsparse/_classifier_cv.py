@@ -244,8 +244,11 @@ label_names, graded, label_feature_weight : object
         train, test = split
         held_out = take(X, test), take(y, test)
         if self.graded:
+            # Metrics know labels, not grades.
             held_out = held_out[0], without_grades(held_out[1])
         training = take(X, train), take(y, train), None if weight is None else weight[train]
+        # Duals are handed from pair to pair, which pruned weights would not match; a coarse fit
+        # ranks pairs as a fine one does.
         model = self._plain(warm_start=True, tol=max(self.tol, TOL), pruning=0.0)
         options = {} if weight is None else {"sample_weight": weight[test]}
         return HeldOutPart(model, training, held_out, self._scorer(model), options, of_labels)
@@ -307,6 +310,7 @@ def _weak_to_strong(penalties: Sequence[float | str]) -> list[int]:
     """Return places of the penalties, the weakest first; of numbers and multiples of "rows" as
     given.
     """
+    # A number and a multiple of "rows" cannot be compared before the rows are known.
     multiples = [in_units(penalty, "") for penalty in penalties]
     if len({number == "rows" for number, _ in multiples}) > 1:
         return list(range(len(penalties)))

@@ -99,11 +99,7 @@ class Comparison(NamedTuple):
     def pairs(self, dual: sparse.csr_array) -> Pairs:
         """Return starts, classes and dual variables of the pairs that `dual` names.
 
-        Parameters
-        ----------
-        dual : csr_array of float32 (n_columns, n_samples)
-            Of a one-vs-rest fit or of this loss. What a sample has in its own class is left out,
-            and the others are made smaller where their sum exceeds the cost.
+        It is (n_columns, n_samples), of a one-vs-rest fit or of this loss.
         """
         by_sample = sparse.csr_array(dual.T)[self.kept]
         if dual.shape[0] == 1:  # each sample is in a pair with the other class
@@ -113,11 +109,15 @@ class Comparison(NamedTuple):
             )
         n = np.diff(by_sample.indptr)
         sample = np.repeat(np.arange(len(n)), n)
+        # The dual variable of an own class is the sum of the others, so that of a one-vs-rest fit
+        # is of no use.
         others = by_sample.indices != self.own[sample]
         sample, classes, alpha = sample[others], by_sample.indices[others], by_sample.data[others]
         sums = np.bincount(sample, alpha, minlength=len(n))
+        # sum_k a_k <= C_i, which one-vs-rest duals need not keep.
         scale = np.minimum(1, self.costs / np.maximum(sums, 1e-30))
         starts = np.append(0, np.cumsum(1 + np.bincount(sample, minlength=len(n))))
+        # Each sample begins with its own class, so pair p of sample i stands at p + i + 1.
         at = np.arange(len(sample)) + sample + 1
         all_classes, all_alpha = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.float32)
         all_classes[starts[:-1]], all_alpha[starts[:-1]] = self.own, scale * sums
@@ -161,6 +161,7 @@ def compare_classes(
     """
     n_visits = 0.0
     if dual is None:
+        # It only has to find which classes a sample may be taken for, and about how much.
         loose = settings | {"tol": max(START_TOL, settings["tol"]), "prune": 0.0}
         start = fit_classes(
             problem,
@@ -185,6 +186,7 @@ def compare_classes(
     coef, intercept = model.coef, model.intercept
     n_active = np.bincount(pairs[1], minlength=comparison.n_classes)
     if problem.Y.shape[1] == 1:
+        # One column for two classes: the sign of z_1 - z_0 decides, and so does its size.
         coef, intercept = coef[[1]] - coef[[0]], intercept[[1]] - intercept[[0]]
         n_active = n_active[1:]
     result |= {"gap": np.full(len(intercept), gap), "n_active": n_active}
@@ -225,6 +227,7 @@ class Rounds:
 
     def __init__(self, comparison: Comparison, settings: dict[str, Any], n_threads: int) -> None:
         self._data, self._settings, self._n_threads = comparison, settings, n_threads
+        # x_{i,0} = 1 is part of ||x_i||^2 where there is an intercept.
         squares = comparison.rows.squared_norms() + bool(settings["intercept"])
         self._squares = np.maximum(squares, 1e-20).astype(np.float32)
         self._n_found = min(settings["n_select"] or N_FOUND, comparison.n_classes - 1)
@@ -245,12 +248,15 @@ class Rounds:
             if progress.end(gap=gap) or gap <= settings["tol"]:
                 break
             if number < settings["max_iter"]:
+                # Pairs without a dual variable leave, new violators join: Algorithm 1, steps 2 and
+                # 4.
                 pairs = renewed_pairs(*pairs, model.found)
         return *self._pruned(model, gap, dual, pairs), pairs, number
 
     def _descend(self, pairs: Pairs) -> ClassComparison:
         """Make passes over all samples, each in a random order; changes the dual variables."""
         rows, settings = self._data.rows, self._settings
+        # A place for each feature of each pair, in three arrays of four bytes.
         n_places = int(np.diff(pairs[0]) @ np.diff(rows.indptr))
         require_memory(
             12 * n_places,
@@ -278,6 +284,7 @@ class Rounds:
         shape = self._data.n_classes, self._data.rows.shape[1]
         coef = sparse.csr_array((data, indices, narrow_pointers(indptr)), shape=shape)
         coef.eliminate_zeros()
+        # A class without a sample has no term that would raise it.
         return coef, np.where(self._missing, LOWEST_SCORE, intercept)
 
     def _search(self, coef: sparse.csr_array, intercept: np.ndarray, pairs: Pairs) -> Model:
@@ -312,6 +319,7 @@ class Rounds:
         """Return D, of which `model` has the weights."""
         starts, _, alpha = pairs
         alpha = alpha.astype(np.float64)
+        # D = sum a_k - sum a_k^2 / (2 C_i) - l2 / 2 (|w|^2 + b^2), as w = S(v) / l2.
         alpha[starts[:-1]] = 0  # of own classes, which are sums
         costs = np.repeat(self._data.costs, np.diff(starts))
         losses = (alpha - alpha**2 / (2 * costs)).sum()
@@ -319,6 +327,7 @@ class Rounds:
 
     def _pruned(self, model: Model, gap: float, dual: float, pairs: Pairs) -> tuple[Model, float]:
         """Return the model without small weights and its gap, if that is closed as well."""
+        # A score moves by sum |w_j x_ij| over what is dropped, and so by `prune` at most.
         largest = self._settings["prune"] / max(self._data.rows.magnitudes().max(), 1e-30)
         if largest <= 0 or gap > self._settings["tol"]:
             return model, gap

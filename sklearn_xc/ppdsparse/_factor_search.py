@@ -55,12 +55,14 @@ def choose_factors(
     if bend >= 0:
         return pair
     farthest = np.log(pair[1] / l2_factors[0]), np.log(l2_factors[-1] / pair[1])
+    # The top of mean = bend x^2 + slope x + c, no farther than half way to the pairs beside it.
     way = np.clip(-slope / (2 * bend), -min(HALF_STEP, farthest[0]), min(HALF_STEP, farthest[1]))
     return l1, float(pair[1] * np.exp(way))
 
 
 def _climb(scores: MeanScores, line: list[Pair], pair: Pair, steps: tuple[int, ...]) -> Pair:
     """Move along a line of pairs as long as the mean score rises, in the first way that does."""
+    # Scores are noisy and each costs a fit: one step at a time, no further than they rise.
     start = at = line.index(pair)
     for step in steps:
         while 0 <= at + step < len(line) and _gains(scores, line[at + step], line[at]):
@@ -91,6 +93,7 @@ def _parabola(scores: MeanScores, line: list[Pair], pair: Pair) -> tuple[float, 
     if len(beside) < 3:
         return 0.0, 0.0
     places = np.log([l2 / pair[1] for _, l2 in beside])
+    # Through three points the parabola is exact.
     bend, slope, _ = np.polyfit(places, [scores.mean(other, pair) for other in beside], 2)
     return bend, slope
 

@@ -25,7 +25,7 @@ class Finished:
 
     Attributes
     ----------
-    parts : list of Part
+    parts : list of SolvedPart
         None where a block is not solved; without weights and duals where these are left on disk.
     """
 
@@ -37,6 +37,7 @@ class Finished:
         scratch: Scratch,
     ) -> None:
         self._on_disk = scratch.on_disk
+        # A fit on disk keeps blocks as a checkpoint does, in its own folder.
         if checkpoint is None and scratch.on_disk:
             checkpoint = Checkpoint(scratch.path("blocks"), {})
             with checkpoint:  # nobody else knows the folder, so nobody has to be kept out of it
@@ -80,6 +81,7 @@ class Finished:
                 part = self._checkpoint.read_block(number, labels, *self._sizes)
             else:
                 taken: dict[str, Any] = {name: None}
+                # Taken once: what has been copied into the model is freed while others follow.
                 self.parts[number] = part._replace(**taken)
             yield getattr(part, name)
             del part

@@ -78,6 +78,7 @@ def merge(models: Iterable[BaseXCClassifier]) -> BaseXCClassifier:
     require_memory(
         8 * n_weights + 16 * n_columns, f"merge: {n_weights} weights", "prune the models before"
     )
+    # Columns of indicators stay in their order; classes take their places in the sorted union.
     places = np.arange(n_columns)
     if first._encoding.kind == "multilabel":
         labels = [model.classes_ for model in models]
@@ -92,8 +93,10 @@ def merge(models: Iterable[BaseXCClassifier]) -> BaseXCClassifier:
                 raise ValueError("models have classes in common; their classes must be disjoint")
         places = np.concatenate([np.searchsorted(classes, model.classes_) for model in models])
         kind, dtype, container = "multiclass", classes.dtype, None
+        # A model of two classes alone stays one, with the one column that it has.
         if len(models) == 1 and len(classes) == 2:
             kind, parts, places = "binary", [_of_model_itself(first)], np.arange(1)
+    # A calibration is of the scores of one model's labels only.
     model = clone(first).set_params(calibration=None)
     model._encoding = LabelEncoding(kind, classes, dtype, container)
     model.classes_ = classes
@@ -104,6 +107,7 @@ def merge(models: Iterable[BaseXCClassifier]) -> BaseXCClassifier:
     model.n_iter_ = max(part.n_iter_ for part in models)
     model.dual_gap_ = np.concatenate([part.gap for part in parts])[order]
     model.n_active_ = np.concatenate([part.n_active for part in parts])[order]
+    # One model that does not know its support leaves the merged one without.
     supports: list[np.ndarray] = [part._support for part in models if part._support is not None]
     if len(supports) == len(models):
         support = np.concatenate(supports)
@@ -117,11 +121,13 @@ def merge(models: Iterable[BaseXCClassifier]) -> BaseXCClassifier:
 
 
 def _of_model_itself(model: BaseXCClassifier) -> WeightColumns:
+    """Return the one column of a model of two classes as it is."""
     coef = sparse.csr_array(checked_weights(model.coef_))
     return WeightColumns(coef, model.intercept_, model.dual_gap_, model.n_active_, None)
 
 
 def _check_models(models: list) -> None:
+    """Raise ValueError or TypeError for models that have no common scale, or other features."""
     if not models:
         raise ValueError("merge needs at least one model")
     first = models[0]

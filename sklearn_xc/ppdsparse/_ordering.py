@@ -27,20 +27,13 @@ def fast_order(
 ) -> Order:
     """Order frequent features first, so that weights share the caches; samples shuffled.
 
-    Any stretch of the samples is then a random one. Inside stretches the rows are sorted by
-    length, which makes the ends of their loops predictable.
-
-    Parameters
-    ----------
-    lengths : ndarray of int (n_samples,)
-        Entries of the rows.
-    frequency : ndarray of int (n_features,)
-        Samples that have each feature.
-    sample_weight : ndarray (n_samples,)
-        Samples of weight zero are left out: they have no part in norms, maxima or draws.
+    `lengths` are entries of the rows, `frequency` samples that have each feature.
     """
+    # Samples of weight zero are left out: they have no part in norms, maxima or draws.
     there = np.flatnonzero(sample_weight > 0).astype(np.int32)
+    # Searches of a part of the rows read stretches, and need these to be random.
     samples = there[np.random.default_rng(seed).permutation(len(there))]
+    # By length within stretches, which makes the ends of loops over rows predictable.
     samples = samples[np.lexsort((lengths[samples], np.arange(len(there)) // STRETCH))]
     return Order(samples, np.argsort(-frequency, kind="stable").astype(np.int32))
 

@@ -84,6 +84,7 @@ def choose_penalties(
         return 1.0, 1.0
     free = tuple(unit == "auto" for unit in units)
     penalties = problem.penalties
+    # Multiples of "auto" are applied to what the pilot chooses, so that it searches without them.
     suggested = penalties._replace(l1=penalties.l1 / times[0], l2=penalties.l2 / times[1])
     n_threads = local_workers(model.n_jobs)
     pilot = pilot_of(problem._replace(penalties=suggested), n_threads)
@@ -132,6 +133,7 @@ class Pilot(NamedTuple):
 
 def pilot_of(problem: OneVsRestProblem, n_threads: int = 1) -> Pilot | None:
     """Hold out samples and choose the classes and samples to fit; None if there are too few."""
+    # Texts are never held out: they are no samples.
     rng = np.random.default_rng(SEED)
     with_texts, problem = problem, problem.samples()
     problem = _without_samples_of_weight_zero(problem)
@@ -141,6 +143,8 @@ def pilot_of(problem: OneVsRestProblem, n_threads: int = 1) -> Pilot | None:
     if len(drawn) < FEWEST_HELD // 2:
         return None
     others = np.setdiff1d(np.arange(Y.shape[0]), drawn, assume_unique=True)
+    # Labels of the neighbours are those that a held-out sample may be taken for. Few classes are
+    # those of the drawn samples anyway.
     neighbours = None
     if Y.shape[1] > FEW_CLASSES:
         neighbours = _Neighbours(problem.rows, rng.permutation(others)[:MOST_SEARCHED], n_threads)
@@ -208,6 +212,8 @@ class _Draw:
             order = self._rng.permutation(self._Y.shape[0])
             return order[: min(MOST_DRAWN, len(order) // HELD_SHARE)]
         has_shared = self._Y @ (self.counts > 1).astype(np.int64) > 0
+        # A label with one sample could not be learnt without it, and would count as a failure of
+        # every pair.
         order = self._rng.permutation(np.flatnonzero(has_shared))
         drawn = []
         for sample in order[: 20 * MOST_DRAWN]:
@@ -269,6 +275,7 @@ class _Neighbours:
     def __init__(self, rows: Rows, others: np.ndarray, n_threads: int = 1) -> None:
         self._rows, self._others, self._n_threads = rows, others, n_threads
         searched = rows.take(others)
+        # Of the searched samples alone: the length of the one that asks changes no order.
         lengths = np.sqrt(searched.squared_norms())
         self._inverse = np.float32(1 / np.where(lengths > 0, lengths, np.inf))
         columns = searched.matrix().T
@@ -324,6 +331,7 @@ def _candidates(
         nearest = neighbours.of(some, k) if neighbours else some[:0]
         for samples in some, nearest.ravel():
             more[Y[samples].indices] = True
+        # Samples that could still be held out, at no cost in classes (`with_more_of_their_labels`).
         spare = draw.left[np.unique(Y[drawn[:n_drawn]].indices)].sum()
         enough = n_drawn + spare / n_labels >= 1.3 * FEWEST_FOR_WORK
         if n_drawn >= fewest and enough and of_pilot[more].sum() > most:
@@ -355,6 +363,7 @@ def _training_samples(
     drawn = rng.permutation(negative)[: min(MOST_OTHERS, -(-len(negative) // OTHERS_SHARE))]
     kept[drawn] = True
     factor = np.ones(len(samples), dtype=np.float32)
+    # Those kept stand for all of them, so that classes meet as much negative weight as in the fit.
     factor[drawn] = len(negative) / max(1, len(drawn))
     return samples[kept], factor[kept]
 
@@ -401,6 +410,8 @@ class PilotScores:
         """Return the mean gain of a pair over another one, in standard errors of this mean."""
         weight = self._pilot.weight / self._pilot.weight.sum()
         before = self.of(over)
+        # By sample, so that what is hard about a sample cancels: the error of a mean of
+        # differences.
         gains = self.of(pair, over) - before
         mean = weight @ gains
         return float(mean / max(np.sqrt(weight**2 @ (gains - mean) ** 2), 1e-12))
@@ -424,6 +435,7 @@ class PilotScores:
     def _rank(self, coef: sparse.csr_array, intercept: np.ndarray) -> np.ndarray:
         """Compute nDCG@5 of each held-out sample; its mean with precision@1 for one label."""
         rows, truth = self._pilot.held_rows.matrix(), self._pilot.truth
+        # -1e18 would take all digits of a score in float32.
         lowest, columns = np.maximum(intercept, LOWEST), coef.T.tocsr()
         at_once = max(1, SCORES_AT_ONCE // truth.shape[1])
 

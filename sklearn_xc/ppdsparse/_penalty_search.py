@@ -42,6 +42,7 @@ class HeldOutPart:
         self._kept = None
 
     def score(self, l1: float | str, l2: float | str) -> float:
+        """Fit with a pair of penalties, and return the score on the test rows."""
         self._model.set_params(l1=l1, l2=l2).fit(*self._training, **self._of_labels)
         return self._scorer(self._model, *self._held_out, **self._options)
 
@@ -83,6 +84,7 @@ class PairScores:
     def best(self) -> tuple[int, ...]:
         """Return places of the best pair, the earlier of equal ones."""
         mean = self.scores.mean(axis=-1)
+        # nan where no pair has a score yet, or a scorer returned it.
         found = np.nanargmax(mean) if not np.isnan(mean).all() else 0
         return tuple(map(int, np.unravel_index(found, mean.shape)))
 
@@ -100,6 +102,7 @@ class PairScores:
                 self._progress.begin()
                 score = self.scores[i, j, s] = part.score(self._l1s[i], self._l2s[j])
                 self._progress.end(score=score)
+            # Duals of a pair are the start of the pairs beside it, whose solutions are near.
             if self.best() == (i, j) if keep_best else number == 0:
                 for part in self._parts:
                     part.keep()
@@ -112,18 +115,10 @@ def try_all(pairs: PairScores, l1s: list[int], l2s: list[int]) -> None:
 
 
 def try_lines(pairs: PairScores, l1s: list[int], l2s: list[int]) -> None:
-    """Try l1s at the middle l2, l2s at the best l1, and where the l2 moved, l1s beside it.
-
-    Of 4 x 5 pairs these are five to eight. The two penalties hardly depend on one another: one
-    decides how many weights there are, the other how large they are. The weakest l1 has the most
-    weights and takes a third of all the time where it is tried.
-
-    Parameters
-    ----------
-    pairs : PairScores
-    l1s, l2s : list of int
-        Places of the penalties, the weakest first.
-    """
+    """Try l1s at the middle l2, l2s at the best l1, and where the l2 moved, l1s beside it."""
+    # Of 4 x 5 pairs these are five to eight. The two penalties hardly depend on one another: one
+    # decides how many weights there are, the other how large they are. The weakest l1 has the most
+    # weights and takes a third of all the time where it is tried.
     middle = l2s[(len(l2s) - 1) // 2]
     climb(pairs, [(i, middle) for i in l1s])
     i, _ = pairs.best()
@@ -153,6 +148,7 @@ def n_pairs(search: str, n_l1s: int, n_l2s: int) -> int:
     """Return pairs that are tried at most."""
     if search == "grid":
         return n_l1s * n_l2s
+    # The two l1s beside the best, where the l2 has moved.
     beside = min(2, n_l1s - 1) if n_l2s > 1 else 0
     return min(n_climbed(n_l1s) + n_climbed(n_l2s) - 1 + beside, n_l1s * n_l2s)
 

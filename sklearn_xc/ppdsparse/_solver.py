@@ -35,6 +35,7 @@ ENTRY = 12  # bytes for each feature and lane: weights, v, and which features th
 
 def require_workspace(n_classes: int, n_features: int, n_jobs: int | None) -> None:
     """Require memory for the sixteen classes that each worker solves, or raise an error."""
+    # A worker without a block of sixteen classes makes no workspace.
     n_workers = min(local_workers(n_jobs), -(-n_classes // N_LANES))
     require_memory(
         n_workers * n_features * N_LANES * ENTRY,
@@ -59,21 +60,9 @@ def fit_classes(
 ) -> dict[str, Any]:
     """Solve all classes, block by block, but for those that a `Checkpoint` has.
 
-    With a `Scratch` on disk, rows, columns, finished blocks and weights lie there.
-
-    Parameters
-    ----------
-    problem : Problem of `_problem`
-    settings : dict
-        The kernel's `Settings`.
-    dual : csr_array of float32 (n_columns, n_samples), or None
-        To start from.
-    progress : Progress
-        Each block is a step of it.
-    scratch : Scratch
-    checkpoint : Checkpoint, default=None
-    arranged : Arranged, default=None
-        Of the same problem and seed, where it is solved several times.
+    `settings` is the kernel's `Settings`. The fit begins at `dual`, (n_columns, n_samples), if that
+    is given; `arranged` is of the same problem and seed, where it is solved several times. A block
+    is a step of `progress`.
 
     Returns
     -------
@@ -87,15 +76,19 @@ def fit_classes(
     progress.start(len(blocks), name="block")
     arrays = arranged.arrays
     if dual is not None:
+        # Columns in the order of the samples, of which those of weight zero are not there.
         arrays = {**arrays, **_dual_arrays(dual[:, samples])}
     finished = Finished(checkpoint, blocks, problem.rows.shape[::-1], scratch)
+    # Blocks that a checkpoint has are steps of the fit as well.
     for part in finished.parts:
         if part is not None:
             tell(progress, part, _gap_of)
+    # One `Spare` a fit: threads take workspaces from it, and other processes make their own.
     how = settings, keep_dual, Spare()
     _solve_missing(blocks, finished, how, arrays, n_jobs, progress)
     sizes = *problem.Y.shape[::-1], problem.rows.shape[1]
     result = _assemble(finished, sizes, scratch, n_threads)
+    # Weights are those of rows inside; the caller gave X.
     model = problem.penalties.model_outside(result["coef"], result["intercept"])
     result["coef"], result["intercept"] = model
     return result
@@ -125,19 +118,7 @@ def arrange(
     n_threads: int,
     scratch: Scratch,
 ) -> Arranged:
-    """Put a problem in the order in which it is solved.
-
-    Parameters
-    ----------
-    problem : Problem of `_problem`
-    settings : dict
-        The kernel's `Settings`, of which the penalties are not read.
-    scratch : Scratch
-
-    Returns
-    -------
-    arranged : Arranged
-    """
+    """Put a problem in the order in which it is solved; penalties in `settings` are not read."""
     order = _order_of(problem, settings["seed"])
     rows = problem.rows.reordered(*order, scratch.empty, n_threads)
     Y, sample_weight = problem.Y[order.samples], problem.sample_weight[order.samples]
@@ -146,8 +127,11 @@ def arrange(
     grades = Y.data if Y.dtype == np.float32 else None
     norms = _norms_in_range(rows)
     coarse = None
+    # Section 5.3: the search may read larger entries only. Bytes are for searches that are exact.
     if feature_threshold > 0:
         coarse = rows.above(feature_threshold, scratch.empty)
+    # Classes are independent given the data (section 4), so blocks need not talk to one another;
+    # classes of like frequency converge alike and stay together.
     counts = pattern_of(Y.T) @ sample_weight.astype(np.float64)
     blocks = blocks_of_classes(np.asarray(counts), N_LANES)
     if not blocks:
@@ -187,29 +171,17 @@ def _order_of(problem: OneVsRestProblem, seed: int) -> Order:
 def rounded_rows(
     rows: Rows, n_classes: int, empty: Callable[..., np.ndarray] = np.empty
 ) -> ByteRows | None:
-    """Return dense rows as `ByteRows`, or None for rows that are searched in float32.
-
-    Rounding costs about as many operations as searches of FEWEST_CLASSES, and the lists that a
-    search by bytes ends with are shorter than the rows only where there are many of these. Rows
-    whose largest entry is far above the others lose too much.
-
-    Parameters
-    ----------
-    rows : Rows
-    empty : callable
-        Makes an array as large as the values of X, as :func:`numpy.empty`.
-
-    Returns
-    -------
-    rounded : ByteRows or None
-    """
+    """Return dense rows as `ByteRows`, or None for rows that are searched in float32."""
     n_samples, n_features = rows.shape
+    # Rounding costs about as many operations as searches of FEWEST_CLASSES, and the lists that a
+    # search by bytes ends with are shorter than the rows only where there are many of these.
     if not rows.dense or n_classes < FEWEST_CLASSES:
         return None
     if n_samples < FEWEST_ROWS or not FEWEST_FEATURES <= n_features <= MOST_FEATURES:
         return None
     values = empty((n_samples, -(-n_features // GROUP) * GROUP), np.uint8)
     scale, error, length = round_rows(rows.matrix(), values)
+    # Where one entry is far above the others the rest rounds to nothing.
     if error.sum(dtype=np.float64) > LARGEST_ERROR * length.sum(dtype=np.float64):
         return None
     return ByteRows(values, scale, error, length)
@@ -232,6 +204,7 @@ def _solve_missing(
             return finished.add(missing[place], part)
 
     try:
+        # The kernel sees Ctrl-C by `stop`, which threads share; processes are ended by joblib.
         solved = run_blocks(
             _solve_block,
             [blocks[number] for number in missing],
@@ -266,12 +239,14 @@ def _solve_block(
     dual = tuple(arrays.pop(name) for name in DUALS if name in arrays)
     problem = KernelProblem.from_arrays(**arrays)
     part = SolvedPart(*solve_classes(settings, problem, labels, dual, keep_dual, stop, spare))
+    # Positions in the fast order become the caller's numbers, while each worker has its own.
     name_entries(part.n_weights, *part.weights, features)
     name_entries(part.n_duals, *part.duals, samples)
     return part
 
 
 def _gap_of(part: SolvedPart) -> dict[str, float]:
+    """Return what a block has come to, for reports of progress."""
     return {"gap": float(part.gap.max())}
 
 
@@ -286,6 +261,7 @@ def _matrix_of(rows: Rows, scratch: Scratch, rounded: ByteRows | None, n_threads
 
 
 def _norms_in_range(rows: Rows) -> np.ndarray:
+    """Return ||x_i||^2 in float32, or raise ValueError."""
     norms = rows.squared_norms()
     if norms.max() > LARGEST_NORM:
         raise ValueError(
@@ -296,6 +272,7 @@ def _norms_in_range(rows: Rows) -> np.ndarray:
 
 
 def _dual_arrays(dual: sparse.csr_array) -> Arrays:
+    """Return CSR dual variables by the names and in the types that kernels take."""
     arrays = (
         dual.indptr.astype(np.int64),
         dual.indices.astype(np.int32),
@@ -316,6 +293,7 @@ def _assemble(
     of_blocks = each("labels")
     labels = np.concatenate(of_blocks)
     result = {
+        # Classes that no block has, without positives, keep these.
         "intercept": np.full(n_columns, LOWEST_SCORE, dtype=np.float32),
         "gap": np.zeros(n_columns),
         "n_active": np.zeros(n_columns, dtype=np.int64),

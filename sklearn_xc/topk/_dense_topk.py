@@ -27,10 +27,12 @@ def best_columns(values: np.ndarray, k: int, counted: np.ndarray | None = None) 
     """
     n_rows, n_columns = values.shape
     k = min(k, n_columns)
+    # A partition, not a sort: only the k chosen ones are sorted below.
     kth_best = np.partition(values, n_columns - k, axis=1)[:, n_columns - k, None]
     chosen = values >= kth_best
     if counted is not None:
         chosen &= counted
+    # More than k where the k-th value is there several times: few rows, looked at again.
     tied = np.flatnonzero(np.count_nonzero(chosen, axis=1) > k)
     chosen[tied] = _first_of_ties(chosen[tied], values[tied] > kth_best[tied], k)
     row, column = np.nonzero(chosen)

@@ -33,6 +33,7 @@ def aligned_zeros(shape: tuple[int, ...]) -> np.ndarray:
 def untouched_zeros(shape: tuple[int, ...]) -> np.ndarray:
     """Return the same, of memory that the system clears where it is touched first."""
     size = math.prod(shape)
+    # NumPy aligns to 16 bytes; a block that begins within a cache line would take five lines.
     memory = np.zeros(size + CACHE_LINE, dtype=np.float32)
     start = -(memory.ctypes.data // memory.itemsize) % CACHE_LINE
     return memory[start : start + size].reshape(shape)
@@ -48,16 +49,10 @@ def padded_intercept(intercept: np.ndarray, beyond: float = -np.inf) -> np.ndarr
 def feature_major(coef: np.ndarray) -> np.ndarray:
     """Return weights (n_features, n_places) from those of each class, (n_classes, n_features).
 
-    Parameters
-    ----------
-    coef : ndarray of float32 (n_classes, n_features)
-
-    Returns
-    -------
-    weights : ndarray of float32 (n_features, n_places)
-        A copy; zero beyond the classes.
+    They are a copy in float32, zero beyond the classes.
     """
     weights = aligned_zeros((coef.shape[1], n_places(coef.shape[0])))
+    # Row by row would write one number a cache line.
     for start in range(0, coef.shape[0], TRANSPOSED_AT_ONCE):
         block = coef[start : start + TRANSPOSED_AT_ONCE]
         weights[:, start : start + len(block)] = block.T

@@ -209,9 +209,12 @@ class InvertedIndex:
     ) -> None:
         n_classes, n_features = csr.shape
         self.order, self.full_stop = layout.order, layout.stops
+        # Each thread has classes of about as many weights, counts what it puts into each list, and
+        # then knows where: behind what threads with smaller ranks put there.
         order = np.arange(n_classes) if self.order is None else self.order.astype(np.int64)
         indptr = csr.indptr.astype(np.int64)
         starts = np.append(0, np.cumsum(np.diff(indptr)[order]))  # of each rank
+        # A part costs counts of all features, and has to have far more weights.
         n_parts = min(n_threads, len(csr.indices) // (4 * n_features + 1))
         parts = even_stretches(starts, n_parts)
         lengths = np.zeros((len(parts), n_features), dtype=np.int64)
@@ -229,6 +232,7 @@ class InvertedIndex:
         empty = np.empty if zeros is None else zeros
         self.classes = empty(self.indptr[-1], class_dtype(n_classes))
         self.weights = empty(self.indptr[-1], np.float32)
+        # Where each part goes on in each list; lists are the same for any number of threads.
         free = self.indptr[:-1] + np.cumsum(lengths, axis=0) - lengths
 
         def fill(number: int) -> None:
@@ -243,6 +247,7 @@ class InvertedIndex:
         n_classes, n_features = coef.shape
         if coef.dtype == np.float32 and n_classes == 1 and coef.flags.c_contiguous:
             self.full_weights = coef.reshape(-1, 1)
+        # Feature by feature already: read where it lies, with no places behind the classes.
         elif coef.dtype == np.float32 and coef.strides[0] == coef.itemsize:
             self.full_weights = coef.T
         else:
@@ -263,6 +268,7 @@ class InvertedIndex:
 
     def _scratch(self, n_threads: int) -> np.ndarray:
         """Return the intercepts once for each thread, no two of them on one cache line."""
+        # Two threads that write to one cache line take it from one another.
         scratch = aligned_zeros((n_threads, len(self.intercept) + CACHE_LINE))
         scratch[:, : len(self.intercept)] = self.intercept
         return scratch
@@ -302,6 +308,7 @@ class InvertedIndex:
             part = slice(start, start + block.shape[0])
             arguments = *self._arguments(block), scratch, classes[part], scores[part]
             of.topk(*arguments, *(at_once or [way]), n_threads)
+        # An overflow gives infinity or NaN, and NaN has no rank: an error, no answer.
         check_finite(scores)
         return classes, scores
 
@@ -325,10 +332,12 @@ class InvertedIndex:
         n_classes = self.shape[0]
         if 2 * self.full_stop.sum(dtype=np.int64) < n_classes * len(self.full_stop):
             return 1
+        # Together zeros are multiplied too.
         if np.count_nonzero(rows.data) < LEAST_DENSE * len(rows.data):
             return 1
         most = dense_rows.most_together(self._has_lists())
         if self._has_lists():
+            # With lists each row of a group has scores of all classes.
             most = min(most, MOST_SCRATCH // len(self.intercept))
         return max(1, min(most, rows.shape[0] // n_threads))
 
@@ -362,6 +371,7 @@ class InvertedIndex:
             which = np.empty(0, dtype=np.int32)
             arguments = *self._arguments(block), scratch, n_found
             of.positives(*arguments, starts, which, *at_once, n_threads)
+            # The kernel counts -1 where a score is not finite.
             check_finite(np.where(n_found < 0, np.nan, 0))
             np.cumsum(n_found, out=starts[1:])
             if starts[-1]:
@@ -415,6 +425,7 @@ class InvertedIndex:
         intercept = self.intercept[ranks]
         if self._is_dense():
             return IndexPart(InvertedIndex(self.full_weights[:, places].T, intercept), places)
+        # A feature keeps its list and its stored weights, so sums keep their order and their bits.
         layout = Layout.of_some(ranks, self.full_stop)
         of_some = InvertedIndex(coef()[places], intercept, layout=layout, columns=self.columns)
         return IndexPart(of_some, places)

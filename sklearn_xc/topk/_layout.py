@@ -49,6 +49,7 @@ class Layout:
         if n_classes <= FEW_CLASSES:
             used = np.bincount(csr.indices, minlength=n_features)
             return cls(None, np.where(used > FULL_SHARE * n_classes, n_classes, 0).astype(np.int32))
+        # Classes with many weights first; stable, so that the same weights have the same ranks.
         order = np.argsort(-np.diff(csr.indptr), kind="stable")
         stops = np.zeros(n_features, dtype=np.int32)
         kernel.dense_prefixes(
@@ -68,13 +69,9 @@ class Layout:
     def of_some(cls, ranks: np.ndarray, stops: np.ndarray) -> Self:
         """Return the layout of some classes, renumbered from 0; scores keep their bits.
 
-        Parameters
-        ----------
-        ranks : ndarray of int (n_some,)
-            Their ranks in another layout.
-        stops : ndarray of int32 (n_features,)
-            What that stores.
+        `ranks` are theirs in another layout, `stops` what that stores of each feature.
         """
+        # A feature is stored for as many of them as have ranks below its stop.
         order = np.argsort(ranks)
         return cls(order.astype(np.int32), np.searchsorted(ranks[order], stops).astype(np.int32))
 

@@ -162,6 +162,7 @@ class Restriction:
         weight: np.ndarray | None = None,
     ) -> None:
         self.n_classes, self.n_rows, self.weight = n_classes, n_rows, weight
+        # One pattern a row says both, so that no other method looks at `excluded` beside it.
         if excluded is not None and sparse.issparse(allowed):
             allowed, excluded = _without(allowed, excluded), None
         self._allowed, self._excluded = allowed, excluded
@@ -248,6 +249,7 @@ class Restriction:
         ----------
         starts, places, scores, k : as of `best_of_each`
         """
+        # In the form of pairs: which row, which label.
         row = np.repeat(np.arange(self.n_rows), np.diff(starts))
         if self.weight is not None:
             scores = scores + self.weight[places]
@@ -297,6 +299,7 @@ class Restriction:
         allowed = self._allowed
         if sparse.issparse(allowed):
             starts, places = allowed.indptr.astype(np.int64), allowed.indices.astype(np.int64)
+            # Labels by row are few: these are scored, and no others.
             scores = index.scores_at(coef, rows, starts, places, n_threads)
             return best_of_each(starts, places, scores, k)
         n = self.n_classes
@@ -324,6 +327,8 @@ class Restriction:
             part = slice(start, min(start + at_once, self.n_rows))
             found, values = index.topk(rows.block(part.start, part.stop), asked, n_threads)
             kept = ~self._hits(excluded, part, found)
+            # Stable: those that stay keep their order, best first, and come before the dropped
+            # ones.
             order = np.argsort(~kept, axis=1, kind="stable")[:, :k]
             kept = np.take_along_axis(kept, order, axis=1)
             n_found = order.shape[1]
@@ -337,6 +342,7 @@ class Restriction:
             return np.isin(found, pattern)
         pattern = pattern[part]
         row = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
+        # Row and label as one number, which `isin` compares at once.
         keys = row * self.n_classes + pattern.indices.astype(np.int64)
         return np.isin(np.arange(len(found))[:, None] * self.n_classes + found, keys)
 
@@ -437,6 +443,7 @@ def best_of_each(
     """
     n_rows = len(starts) - 1
     row = np.repeat(np.arange(n_rows), np.diff(starts))
+    # By row, then best first, then the smaller label.
     order = np.lexsort((places, -scores, row))
     rank = np.arange(len(places)) - starts[row]
     chosen = rank < k
