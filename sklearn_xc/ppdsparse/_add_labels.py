@@ -1,4 +1,4 @@
-"""New labels of a one-vs-rest model, trained beside those it has."""
+"""New labels of a one-vs-rest model, trained in addition to those it has."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple

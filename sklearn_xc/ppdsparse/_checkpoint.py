@@ -200,6 +200,7 @@ class Checkpoint:
             self._folder.rmdir()
 
     def _path(self, number: int) -> Path:
+        """Return where a block is written."""
         return self._folder / f"block-{number:05d}"
 
 

@@ -72,7 +72,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         "auto" is "rows", or 0.2 and 0.3 times "rows" if most labels have one sample. A text, in
         place of a number, also brings samples to unit length before the fit and the weights back
         after it (so that the intercept is penalised like the weight of a feature as long as the
-        samples); dense rows are centred where the mean sample is most of them, and where l1 is a
+        samples); dense samples are centred where the mean sample is most of them, and where l1 is a
         text too, dense columns measured in very different units (deviations 30 times the median)
         are brought to one size. No sample counts as longer than ten times the median sample: a
         corrupt one decides nothing. Multiplying X by a number changes no prediction. How the
@@ -206,7 +206,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
     dual_coef_ : csr_array of float32, shape (n_classes, n_samples) or (1, n_samples)
         Dual variables; only with ``warm_start=True``. Texts of labels are further columns. Of a
         class that `max_iter` has cut short, stored zeros are violators that its last search has
-        found, for the next fit. On dense rows they may be a descent ahead of ``coef_``, whose gap
+        found, for the next fit. With dense X they may be a descent ahead of ``coef_``, whose gap
         they certify.
     calibration_ : object
         The fitted calibration; only with `calibration`.
@@ -222,12 +222,12 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
 
     Notes
     -----
-    Dense rows of which at most a third of the entries are not zero are taken as CSR.
+    Dense X of which at most a third of the entries are not zero is taken as CSR.
 
     Memory, beyond X in float32: 16 bytes a non-zero of X (its samples in a faster order and its
     columns; dense X is used as it is, with ``N * (D + 12)`` bytes of rounded samples, D filled up
-    to a multiple of 16, beside it from 8192 samples and 32 classes on), as much as X again where
-    its scale is changed (rows of unit length are not copied), ``D * 109`` bytes and the lists of
+    to a multiple of 16, in addition from 8192 samples and 32 classes on), as much as X again where
+    its scale is changed (samples of unit length are not copied), ``D * 109`` bytes and the lists of
     sixteen classes a worker, and about 24 bytes a non-zero of the weights at the end. Nothing is N
     x K or D x K.
 
@@ -236,14 +236,15 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
     over ``a_k >= 0, sum_k a_k <= 1`` and the classes k other than y. A one-vs-rest fit chooses the
     penalties and is where it begins. ``dual_gap_`` is that of the one problem, in each place;
     ``dual_coef_`` has ``a_k``, and their sum at the own class; `n_select` is how many classes a
-    search names for a sample beside as many as it has, 30 by default; descent runs on one thread,
-    searches on `n_jobs`.
+    search names for a sample in addition to as many as it has, 30 by default; descent runs on one
+    thread, searches on `n_jobs`.
     `checkpoint`, `scratch`, `sparsification`, `feature_threshold`, `add_labels` and
     :func:`~sklearn_xc.merge` are for classes that are solved apart, and refused.
 
-    ``PPDSparseClassifier.PUBLISHED`` holds the published settings, ``l1=0.01, l2=1`` for unit rows,
-    under "squared_hinge", "sparsified" (Algorithm 3) and "hinge". Theorems 3.2 and 3.3 hold with
-    ``2 * n_p + l2 / 2`` and ``4 * n_p + l2``, n_p the positives of a class; see the user guide.
+    ``PPDSparseClassifier.PUBLISHED`` holds the published settings, ``l1=0.01, l2=1`` for
+    samples of unit length, under "squared_hinge", "sparsified" (Algorithm 3) and "hinge". Theorems
+    3.2 and 3.3 hold with ``2 * n_p + l2 / 2`` and ``4 * n_p + l2``, n_p the positives of a class;
+    see the user guide.
 
     References
     ----------
@@ -267,9 +268,9 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
 
     _not_merged_since = None
     _absent = {  # noqa: RUF012
-        "partial_fit": "each class is trained on all rows at once. add_labels trains new labels, "
-        "warm_start=True goes on from a fit before; MemoirSVC, LDGSClassifier and "
-        "TopKNeighborsClassifier take rows in parts"
+        "partial_fit": "each class is trained on all samples at once. add_labels trains new "
+        "labels, warm_start=True goes on from a fit before; MemoirSVC, LDGSClassifier and "
+        "TopKNeighborsClassifier take samples in parts"
     }
     PUBLISHED = PUBLISHED
     _parameter_constraints = CONSTRAINTS
@@ -451,12 +452,12 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         Parameters
         ----------
         X : array-like or sparse, shape (n_samples, n_features)
-            The rows of `fit`, or others of the same features.
+            The samples of `fit`, or others of the same features.
         Y_new : indicator of shape (n_samples, n_new), or array-like of shape (n_samples,)
             After a fit on an indicator: the columns of the new labels, dense, sparse or a
             DataFrame, which are appended to those of before. After a fit on classes: the classes
-            of all rows of X, new ones among them; each new class is trained against all other rows
-            given, and takes its place in the sorted ``classes_``.
+            of all samples of X, new ones among them; each new class is trained against all other
+            samples given, and takes its place in the sorted ``classes_``.
         sample_weight : array-like of shape (n_samples,), default=None
         names : array-like of shape (n_new,), default=None
             Names of the new columns, where those of before have names; by default those of the
@@ -482,13 +483,13 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
 
         Notes
         -----
-        With the same rows, parameters and integer `random_state` the new labels of an indicator
+        With the same samples, parameters and integer `random_state` the new labels of an indicator
         get the weights that a fit on all columns gives them, up to rounding;
         ``class_weight="balanced"`` compares the new labels with each other only, and texts of the
         old labels are no negatives of the new ones. New classes do as well, while the old ones have
-        not seen the rows of the new ones as negatives. With ``warm_start`` the dual variables grow
-        too if there are as many rows as in `fit`, and no texts; others are dropped, and the next
-        fit starts from nothing.
+        not seen the samples of the new ones as negatives. With ``warm_start`` the dual variables
+        grow too if there are as many samples as in `fit`, and no texts; others are dropped, and the
+        next fit starts from nothing.
         """
         check_is_fitted(self)
         if self.loss == "crammer_singer":
@@ -532,7 +533,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
                 self._n_visits = result["n_visits"]
                 result["coef"] = problem.in_all_columns(result["coef"])
             n_texts_before = vars(self).get("_n_dual_texts", 0)
-            # Same rows can only be told by their number; texts would be further columns of the
+            # Same samples can only be told by their number; texts would be further columns of the
             # duals.
             joined = join_columns(before, places, result, n_texts_before == texts.n == 0)
             self.n_iter_ = max(self.n_iter_, result["n_iter"])
@@ -555,9 +556,11 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
     _places = "scratch", "checkpoint"
 
     def _may_keep_few(self) -> bool:
+        """Return that weights of columns without entries are zero, and need not be kept."""
         return True
 
     def _require_size(self, n_classes: int, n_features: int) -> None:
+        """Require memory for the result, and for the classes that are solved together."""
         super()._require_size(n_classes, n_features)
         require_workspace(n_classes, n_features, self.n_jobs)
 
@@ -565,6 +568,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
     _warn_if_empty = warn_if_empty
 
     def _check_loaded(self, mapped: bool) -> None:
+        """Check the attributes of a model from a file."""
         super()._check_loaded(mapped)
         check_loaded(self, mapped)
 

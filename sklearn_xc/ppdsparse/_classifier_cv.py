@@ -1,4 +1,4 @@
-"""PPDSparseClassifier with penalties that are chosen on held-out rows."""
+"""PPDSparseClassifier with penalties that are chosen on held-out samples."""
 
 from collections.abc import Callable, Hashable, Sequence
 from numbers import Integral, Real
@@ -32,34 +32,34 @@ ADOPTED = "l1_", "l2_", "n_iter_", "dual_gap_", "n_active_"
 
 @savable
 class PPDSparseClassifierCV(BaseXCClassifier):
-    """PPDSparseClassifier with the penalties that are best on held-out rows.
+    """PPDSparseClassifier with the penalties that are best on held-out samples.
 
     Each part of `cv` is fitted with pairs of `l1s` and `l2s`, one after the other, every fit from
     the dual variables of an earlier one, from weak to strong `l1`; the pair with the best mean
-    score then is fitted on all rows.
+    score then is fitted on all samples.
 
     Parameters
     ----------
     l1s, l2s : sequence of (float, "rows" or a multiple such as "0.3*rows"), default="auto"
         The penalties to try. "auto" is 0.2, 1 and 4 times, and 0.1, 0.3, 1, 3 and 10 times, what
-        the rows suggest (see `l1` and `l2` of :class:`PPDSparseClassifier`), so that rows may have
-        any scale; 0.1 is for labels whose samples are nearly alike, 10 for labels that are mostly
+        the samples suggest (see `l1` and `l2` of :class:`PPDSparseClassifier`), which may have any
+        scale; 0.1 is for labels whose samples are nearly alike, 10 for labels that are mostly
         chance, such as the next word of a text.
     search : {"lines", "grid"}, default="lines"
         Which pairs are tried. "lines": with the middle one of `l2s`, from the middle one of `l1s`
         to weaker ones as long as scores rise, else to stronger ones; then with the best of them
         from the middle `l2` to stronger ones as long as scores rise, else to weaker ones, and the
         `l1s` beside it if another `l2` has won. "grid": all pairs, for three times the time and
-        hardly ever another choice that is better on new rows.
+        hardly ever another choice that is better on new samples.
     cv : int, float, splitter or iterable of splits, default=0.4
         An int is the number of folds of :class:`~sklearn_xc.model_selection.RareLabelKFold`, a
-        float the share of rows held out once. To tell a dozen pairs apart takes many rows to score,
-        and not all to train on, hence the large share.
+        float the share of samples held out once. To tell a dozen pairs apart takes many samples to
+        score, and not all to train on, hence the large share.
     scoring : str, callable or None, default=None
         A scorer, such as of :func:`~sklearn_xc.metrics.make_topk_scorer`. None is nDCG@5 for an
         indicator and precision@1, which is the accuracy, for one class a sample.
     refit : bool, default=True
-        Whether to fit the best pair on all rows. Otherwise only `l1_`, `l2_` and `scores_` are
+        Whether to fit the best pair on all samples. Otherwise only `l1_`, `l2_` and `scores_` are
         there.
     loss, fit_intercept, max_iter, tol, pruning, class_weight, n_jobs, random_state, verbose, \
 label_names, graded, label_feature_weight : object
@@ -68,13 +68,14 @@ label_names, graded, label_feature_weight : object
     Attributes
     ----------
     l1_, l2_ : float
-        The chosen penalties in units of X, of the fit on all rows; with ``refit=False`` as given.
+        The chosen penalties in units of X, of the fit on all samples; with ``refit=False`` as
+        given.
     best_index_ : tuple of int
         Their places in `l1s` and `l2s`.
     scores_ : ndarray of float64, shape (n_l1s, n_l2s, n_splits)
         nan for pairs that were not tried.
     coef_, intercept_, dual_gap_, n_active_, n_iter_ : object
-        Of the fit on all rows, as of :class:`PPDSparseClassifier`.
+        Of the fit on all samples, as of :class:`PPDSparseClassifier`.
     classes_ : ndarray, shape (n_classes,)
     n_features_in_ : int
     feature_names_in_ : ndarray of str, shape (n_features,)
@@ -240,7 +241,7 @@ label_names, graded, label_feature_weight : object
         split: tuple[np.ndarray, np.ndarray],
         of_labels: dict[str, Any],
     ) -> HeldOutPart:
-        """Return the part that fits training rows of a split and scores its test rows."""
+        """Return the part that fits training samples of a split and scores its test samples."""
         train, test = split
         held_out = take(X, test), take(y, test)
         if self.graded:
@@ -272,6 +273,7 @@ label_names, graded, label_feature_weight : object
         return "intercept_" in vars(self)  # not after refit=False
 
     def _check_loaded(self, mapped: bool) -> None:
+        """Check the attributes of a model from a file."""
         super()._check_loaded(mapped)
         require_attributes(
             self,

@@ -214,16 +214,7 @@ def sorted_rows(csr: sparse.csr_array) -> sparse.csr_array:
 
 
 class Rounds:
-    """Rounds of descent and search until the duality gap is closed.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    settings : dict
-        The kernel's `Settings`.
-    n_threads : int
-        Of searches.
-    """
+    """Rounds of descent, on one thread, and search until the duality gap is closed."""
 
     def __init__(self, comparison: Comparison, settings: dict[str, Any], n_threads: int) -> None:
         self._data, self._settings, self._n_threads = comparison, settings, n_threads

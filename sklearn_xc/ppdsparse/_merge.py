@@ -18,7 +18,7 @@ from ._add_labels import WeightColumns, append_columns, columns_of
 def merge(models: Iterable[BaseXCClassifier]) -> BaseXCClassifier:
     """Merge models whose labels are disjoint, trained apart.
 
-    Each label of a one-vs-rest model is a problem of its own, so nothing is computed anew: the
+    Each label of a one-vs-rest model is a problem of its own, so nothing is computed again: the
     scores of the merged model are those of its parts.
 
     Parameters
@@ -33,7 +33,7 @@ def merge(models: Iterable[BaseXCClassifier]) -> BaseXCClassifier:
         A new one, with the parameters and the container of predictions of the first, but for
         ``calibration=None``. One class a sample: ``classes_`` is the sorted union. Indicators: the
         columns of the first model, then those of the second, and so on; column names, where there
-        are any, must be disjoint, and columns without names are numbered anew. Weights are sparse.
+        are any, must be disjoint, and columns without names are renumbered. Weights are sparse.
         There is no ``dual_coef_``: a later fit with ``warm_start=True`` starts from nothing.
 
     Raises
@@ -49,9 +49,9 @@ def merge(models: Iterable[BaseXCClassifier]) -> BaseXCClassifier:
 
     Notes
     -----
-    A class of a multiclass model was trained against the rows of its own model. Trained on the
-    same rows (as an indicator of a part of the labels, or with all other labels as one class)
-    scores are comparable; otherwise the merged ranking is as good as the rows are alike.
+    A class of a multiclass model was trained against the samples of its own model. Trained on the
+    same samples (as an indicator of a part of the labels, or with all other labels as one class)
+    scores are comparable; otherwise the merged ranking is as good as the samples are alike.
 
     Examples
     --------

@@ -66,18 +66,8 @@ def choose_penalties(
 ) -> tuple[float, float]:
     """Choose factors on the penalties that the rows suggest.
 
-    Parameters
-    ----------
-    problem : OneVsRestProblem
-    model : PPDSparseClassifier
-        Its parameters l1, l2 and n_jobs are read.
-    settings : dict
-        The kernel's `Settings`.
-
-    Returns
-    -------
-    times_l1, times_l2 : float
-        1 for a penalty that is not "auto" or a multiple of it.
+    A factor is 1 for a penalty that is not "auto" or a multiple of it. Of the model the parameters
+    l1, l2 and n_jobs are read.
     """
     units, times = zip(in_units(model.l1, "l1"), in_units(model.l2, "l2"), strict=True)
     if "auto" not in units:
@@ -248,9 +238,11 @@ class _Draw:
         return np.array(held, dtype=np.int64), np.array(share)
 
     def _labels(self, sample: int) -> np.ndarray:
+        """Return the labels of a sample."""
         return self._Y.indices[self._Y.indptr[sample] : self._Y.indptr[sample + 1]]
 
     def _shared_labels(self, sample: int) -> np.ndarray:
+        """Return the labels of a sample that others have too."""
         labels = self._labels(sample)
         return labels[self.counts[labels] > 1]
 
@@ -374,13 +366,6 @@ def _training_samples(
 class PilotScores:
     """Scores of held-out samples at pairs of factors, each pair fitted when it is first needed.
 
-    Parameters
-    ----------
-    pilot : Pilot
-    settings : dict
-        The kernel's `Settings`.
-    n_jobs : int
-
     Attributes
     ----------
     one_label : bool
@@ -417,6 +402,7 @@ class PilotScores:
         return float(mean / max(np.sqrt(weight**2 @ (gains - mean) ** 2), 1e-12))
 
     def _fit(self, pair: Pair, dual: sparse.csr_array | None) -> dict[str, Any]:
+        """Fit the pilot at a pair of factors, from dual variables of another pair."""
         problem, penalties = self._pilot.problem, self._pilot.problem.penalties
         of_pair = {"l1": pair[0] * penalties.l1, "l2": pair[1] * penalties.l2}
         with Scratch() as scratch:

@@ -12,7 +12,7 @@ TOL = 0.1  # of the fits, which ranks pairs as a smaller one does
 
 
 class HeldOutPart:
-    """Fits on the training rows of a split and their scores on its test rows.
+    """Fits on the training samples of a split and their scores on its test samples.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class HeldOutPart:
         self._kept = None
 
     def score(self, l1: float | str, l2: float | str) -> float:
-        """Fit with a pair of penalties, and return the score on the test rows."""
+        """Fit with a pair of penalties, and return the score on the test samples."""
         self._model.set_params(l1=l1, l2=l2).fit(*self._training, **self._of_labels)
         return self._scorer(self._model, *self._held_out, **self._options)
 

@@ -40,8 +40,8 @@ def require_workspace(n_classes: int, n_features: int, n_jobs: int | None) -> No
     require_memory(
         n_workers * n_features * N_LANES * ENTRY,
         f"fit: weights of {N_LANES} classes of {n_features} features for each of {n_workers} jobs",
-        "use fewer features (VarianceThreshold() before it drops those that no row has; a feature "
-        "selection, or a smaller hashing, others), or fewer n_jobs",
+        "use fewer features (VarianceThreshold() before it drops those that no sample has; a "
+        "feature selection, or a smaller hashing, others), or fewer n_jobs",
     )
 
 
@@ -265,8 +265,8 @@ def _norms_in_range(rows: Rows) -> np.ndarray:
     norms = rows.squared_norms()
     if norms.max() > LARGEST_NORM:
         raise ValueError(
-            f"X has a row of squared length {norms.max():.3g}; the solver computes in float32 and "
-            f"takes up to {LARGEST_NORM:g}: scale the features"
+            f"X has a sample of squared length {norms.max():.3g}; the solver computes in float32 "
+            f"and takes up to {LARGEST_NORM:g}: scale the features"
         )
     return norms.astype(np.float32)
 

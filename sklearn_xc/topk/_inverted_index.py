@@ -135,12 +135,7 @@ class InvertedIndex:
     def of_columns(cls, weights: np.ndarray, intercept: np.ndarray, columns: ColumnMap) -> Self:
         """Return the index of weights that all classes have of the same few columns.
 
-        Parameters
-        ----------
-        weights : ndarray of float32 (n_columns, n_places)
-            As `feature_major` returns them; kept.
-        intercept : ndarray of float32 (n_classes,)
-        columns : ColumnMap
+        `weights` are as `feature_major` returns them, and kept.
         """
         n_classes, (n_columns, n_stored) = len(intercept), weights.shape
         index = cls.__new__(cls)
@@ -155,6 +150,7 @@ class InvertedIndex:
         return index
 
     def _by_rank(self, values: np.ndarray) -> np.ndarray:
+        """Return values of classes in the order of ranks."""
         return values if self.order is None else values[self.order]
 
     @cached_property
@@ -188,6 +184,7 @@ class InvertedIndex:
         return self.full_stop, self.full_start, np.atleast_2d(self.full_weights)
 
     def _set_postings(self) -> None:
+        """Give kernels their view of the arrays."""
         self._postings = kernel.Postings(
             self.indptr,
             self.classes,
@@ -207,6 +204,7 @@ class InvertedIndex:
         layout: Layout,
         n_threads: int,
     ) -> None:
+        """Put sparse weights into lists, and where those of the first classes are stored."""
         n_classes, n_features = csr.shape
         self.order, self.full_stop = layout.order, layout.stops
         # Each thread has classes of about as many weights, counts what it puts into each list, and
@@ -244,6 +242,7 @@ class InvertedIndex:
         list(in_threads(fill, range(len(parts)), n_threads=len(parts)))
 
     def _set_full(self, coef: np.ndarray) -> None:
+        """Store dense weights of all classes, so that no feature has a list."""
         n_classes, n_features = coef.shape
         if coef.dtype == np.float32 and n_classes == 1 and coef.flags.c_contiguous:
             self.full_weights = coef.reshape(-1, 1)
@@ -257,6 +256,7 @@ class InvertedIndex:
         self.classes, self.weights = np.empty(0, np.int32), np.empty(0, np.float32)
 
     def _arguments(self, rows: Rows) -> tuple:
+        """Return rows and weights as kernels take them, or raise ValueError."""
         if rows.shape[1] != self.shape[1]:  # the kernel would read beyond the lists
             raise ValueError(f"X has {rows.shape[1]} features, but coef_ has {self.shape[1]}")
         rows = self._narrow(rows)
@@ -276,21 +276,10 @@ class InvertedIndex:
     def topk(
         self, rows: Rows, k: int, n_threads: int, way: int = 0
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the k best classes of each row, best first, ties to the smaller class.
+        """Return the k best classes of each row, best first, ties to the smaller class, and scores.
 
-        Parameters
-        ----------
-        rows : Rows
-        k : int
-            At most the number of classes.
-        way : {0, 1, 2}, default=0
-            Read all scores (1), or only those of classes the row touches (2); 0 takes the cheaper
-            for each row. The results are the same to the last bit.
-
-        Returns
-        -------
-        classes : ndarray of int32, shape (n_rows, k)
-        scores : ndarray of float32, shape (n_rows, k)
+        `way` reads all scores (1), or only those of classes the row touches (2); 0 takes the
+        cheaper for each row. The results are the same to the last bit.
 
         Raises
         ------
@@ -298,7 +287,7 @@ class InvertedIndex:
             If a score overflows float32, or k is not from 1 to the number of classes.
         """
         if not 1 <= k <= self.shape[0]:  # as where `classes_` was set to others than were learnt
-            raise ValueError(f"coef_ has {self.shape[0]} classes, of which k={k} were asked for")
+            raise ValueError(f"coef_ has {self.shape[0]} classes, of which k={k} were requested")
         n_rows = rows.shape[0]
         n_threads = max(1, min(n_threads, n_rows))
         classes = np.empty((n_rows, k), dtype=np.int32)
@@ -391,15 +380,13 @@ class InvertedIndex:
     # ----------------------------------------------------------------- of some classes only
 
     def _is_dense(self) -> bool:
+        """Return whether the weights were dense."""
         return self.full_weights.ndim == 2
 
     def shifted(self, weight: np.ndarray) -> Self:
         """Return the index with a weight added to each intercept; shares everything else.
 
-        Parameters
-        ----------
-        weight : ndarray of float32 (n_classes,)
-            Minus infinity for classes that are not to be found.
+        Classes with a weight of minus infinity are not to be found.
         """
         other = copy(self)
         other._set_intercept(self.intercept[: self.shape[0]] + self._by_rank(weight))
@@ -407,19 +394,10 @@ class InvertedIndex:
         return other
 
     def part(self, coef: Callable[[], sparse.csr_array], places: np.ndarray) -> "IndexPart":
-        """Return an index of some classes, at the cost of a model of these.
+        """Return an index of some classes, ascending, at the cost of a model of these.
 
-        Parameters
-        ----------
-        coef : callable
-            Returns the weights, CSR of shape (n_classes, n_features), where they are sparse.
-        places : ndarray of int (n_places,)
-            The classes, ascending.
-
-        Returns
-        -------
-        part : object
-            Has ``topk``, with the numbers and, to the last bit, the scores of this index.
+        Its ``topk`` answers with the numbers and, to the last bit, the scores of this index. `coef`
+        returns the weights, CSR of shape (n_classes, n_features), where they are sparse.
         """
         ranks = self.ranks(places)
         intercept = self.intercept[ranks]
@@ -440,20 +418,8 @@ class InvertedIndex:
     ) -> np.ndarray:
         """Return scores of the candidates of each row, at a cost that grows with their number.
 
-        Parameters
-        ----------
-        coef : callable
-            As of :meth:`part`.
-        rows : Rows
-        starts : ndarray of int64 (n_rows + 1,)
-            Where the candidates of each row begin.
-        places : ndarray of int64 (n_candidates,)
-            Their classes.
-
-        Returns
-        -------
-        scores : ndarray of float32 (n_candidates,)
-            To the last bit those of :meth:`scores`.
+        `places` are their classes, starts[i], ..., starts[i + 1] - 1 those of row i. Scores are, to
+        the last bit, those of :meth:`scores`.
         """
         self._arguments(rows.block(0, 0))  # which checks the number of features
         weights, rows = None if self._is_dense() else coef(), self._narrow(rows)
@@ -465,13 +431,7 @@ class InvertedIndex:
 
 
 def all_stored(full_weights: np.ndarray, shape: tuple[int, int]) -> dict[str, Any]:
-    """Return attributes of an index of dense weights, (n_features, n_classes or more).
-
-    Returns
-    -------
-    attributes : dict
-        Of those that say how the weights lie.
-    """
+    """Return attributes that say how dense weights, (n_features, n_classes or more), lie."""
     n_classes, n_features = shape
     stride = full_weights.strides[0] // full_weights.itemsize
     return {
@@ -489,23 +449,15 @@ class IndexPart:
         self._index, self._places = index, places
 
     def topk(self, rows: Rows, k: int, n_threads: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k best of the classes, by their numbers among all, and their scores."""
         best, scores = self._index.topk(rows, k, n_threads)
         return self._places[best], scores
 
 
 def topk_matrix(classes: np.ndarray, scores: np.ndarray, n_classes: int) -> sparse.csr_array:
-    """Return the k best classes of each row as one sparse matrix.
+    """Return the k best classes of each row as one sparse matrix (n_rows, n_classes).
 
-    Parameters
-    ----------
-    classes : ndarray of integers (n_rows, k)
-        Different ones in a row; -1 where a row has fewer.
-    scores : ndarray (n_rows, k)
-
-    Returns
-    -------
-    matrix : csr_array (n_rows, n_classes)
-        Of k entries a row, in the order of the columns; zeros are stored.
+    Classes of a row differ, and are -1 where it has fewer. Zeros are stored.
     """
     n_rows = len(classes)
     order = np.argsort(classes, axis=1)

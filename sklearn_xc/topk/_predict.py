@@ -40,10 +40,10 @@ def predict_topk(
     k : int, default=None
         Number of classes; by default the smaller of 5 and the number of classes.
     scores : {"decision", "proba"}, default="decision"
-        What to return beside the labels.
+        What to return in addition to the labels.
     sparse_output : bool, default=False
-        Whether to return one sparse matrix with k entries a row instead of two arrays.
-    labels, exclude : sequence of labels, one sequence of labels a row, or sparse indicator, \
+        Whether to return one sparse matrix with k entries a sample instead of two arrays.
+    labels, exclude : sequence of labels, one sequence of labels a sample, or sparse indicator, \
             default=None
         The only labels that an answer may hold, and those that it may not.
     label_weight : array-like of shape (n_classes,), Series or dict, default=None
@@ -114,12 +114,12 @@ def topk_predictor(
     label_weight: ArrayLike | None = None,
     names: ArrayLike | None = None,
 ) -> Callable[[Any], tuple[np.ndarray, np.ndarray]]:
-    """Return an object that answers for single rows, or texts, in less time than
+    """Return an object that answers for single samples, or texts, in less time than
     :func:`predict_topk`.
 
-    What does not depend on the row is done once: checks of the estimator, the search for it inside
-    pipelines and searches, the weights of some labels only, changed intercepts. That pays for rows
-    one at a time; many rows at once go to :func:`predict_topk`, which has several threads.
+    All that does not depend on the sample is done once: checks of the estimator, the search for it
+    inside pipelines and searches, the weights of some labels only, changed intercepts. That pays
+    for samples one at a time; many at once go to :func:`predict_topk`, which has several threads.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def topk_predictor(
     k : int, default=None
         Number of classes; by default the smaller of 5 and those that may be given.
     scores : {"decision", "proba"}, default="decision"
-        What to return beside the labels.
+        What to return in addition to the labels.
     labels, exclude : sequence of labels, default=None
         The only labels that an answer may hold, and those that it may not.
     label_weight : array-like of shape (n_classes,), default=None
@@ -213,7 +213,7 @@ class PredictorOfPipeline:
         return f"{shown[:-1]}, after {', '.join(steps)})" if steps else shown
 
     def __call__(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Find the k best classes of each row, and their scores.
+        """Find the k best classes of each sample, and their scores.
 
         Parameters
         ----------
@@ -229,6 +229,7 @@ class PredictorOfPipeline:
 
 
 def checked_names(names: ArrayLike, estimator: Any) -> np.ndarray:
+    """Return names of classes as an array, or raise ValueError."""
     names, classes = np.asarray(names), estimator.classes_
     if names.shape != classes.shape:
         raise ValueError(

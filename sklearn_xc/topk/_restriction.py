@@ -12,7 +12,7 @@ from ..utils._typing import LabelsLike
 from ..utils._validation import check_k
 from ._dense_topk import best_columns
 
-# Scores that are held at once where more are asked for than are returned.
+# Scores that are held at once where more are requested than are returned.
 SCORES_AT_ONCE = 2**23
 # Places of labels, ascending, for all rows; or CSR of bool (n_rows, n_classes), row by row.
 Pattern: TypeAlias = np.ndarray | sparse.csr_array
@@ -48,18 +48,7 @@ def read_restriction(
     exclude: LabelsLike | None = None,
     label_weight: Any = None,
 ) -> "Restriction | None":
-    """Return the restriction that arguments of `predict_topk` ask for, or None.
-
-    Parameters
-    ----------
-    classes : ndarray (n_classes,)
-    n_rows : int
-    labels, exclude, label_weight : as of `BaseXCClassifier.predict_topk`
-
-    Returns
-    -------
-    restriction : Restriction or None
-    """
+    """Return the restriction that arguments of `predict_topk` ask for, or None."""
     if labels is None and exclude is None and label_weight is None:
         return None
     n_classes = len(classes)
@@ -191,13 +180,13 @@ class Restriction:
             return check_k(k, self.n_classes)
         if self.fewest == 0:
             raise ValueError(
-                f"labels and exclude leave no label for row {self._poorest}; "
+                f"labels and exclude leave no label for sample {self._poorest}; "
                 "sparse_output=True returns those there are"
             )
         if k is not None and self.fewest < check_k(k, self.n_classes):
             raise ValueError(
-                f"k={k} labels are asked for, but row {self._poorest} may have {self.fewest} only, "
-                "by labels and exclude; sparse_output=True returns those there are"
+                f"k={k} labels are requested, but sample {self._poorest} may have {self.fewest} "
+                "only, by labels and exclude; sparse_output=True returns those there are"
             )
         return check_k(k, self.fewest)
 
@@ -213,13 +202,7 @@ class Restriction:
         return Restriction(self.n_classes, stop - start, allowed, excluded, self.weight)
 
     def of_labels(self, places: np.ndarray) -> "Restriction":
-        """Return the restriction of a model that has some of the labels, in another order.
-
-        Parameters
-        ----------
-        places : ndarray of int (n_labels,)
-            The place of each label of that model among those here.
-        """
+        """Return the restriction of a model that has the labels at these places, in their order."""
         allowed, excluded = (_among(p, places) for p in (self._allowed, self._excluded))
         weight = None if self.weight is None else self.weight[places]
         return Restriction(len(places), self.n_rows, allowed, excluded, weight)
@@ -243,12 +226,7 @@ class Restriction:
     def best_of_pairs(
         self, starts: np.ndarray, places: np.ndarray, scores: np.ndarray, k: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the k best allowed labels of each row among the pairs.
-
-        Parameters
-        ----------
-        starts, places, scores, k : as of `best_of_each`
-        """
+        """Return the k best allowed labels of each row among pairs as of `best_of_each`."""
         # In the form of pairs: which row, which label.
         row = np.repeat(np.arange(self.n_rows), np.diff(starts))
         if self.weight is not None:
@@ -277,22 +255,9 @@ class Restriction:
         k: int,
         n_threads: int,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the k best labels of each row among those it may have.
+        """Return the k best labels of each row among those it may have, -1 for none, and scores.
 
-        Parameters
-        ----------
-        index : InvertedIndex, or an object like it
-        coef : callable
-            Returns its weights, class by class.
-        rows : Rows
-        k : int
-        n_threads : int
-
-        Returns
-        -------
-        best : ndarray of int (n_rows, k)
-            -1 where a row may have fewer.
-        scores : ndarray of float32 (n_rows, k)
+        `coef` returns the weights of the index, class by class.
         """
         if self.weight is not None:
             index = index.shifted(self.weight)
@@ -349,15 +314,7 @@ class Restriction:
     # --------------------------------------------------------------- of dense scores, or others
 
     def hide(self, values: np.ndarray, start: int = 0) -> None:
-        """Set scores of labels that rows may not have to minus infinity.
-
-        Parameters
-        ----------
-        values : ndarray of floats (n_part, n_classes)
-            Changed in place.
-        start : int
-            The number of the first row.
-        """
+        """Set scores of labels that rows from `start` on may not have to minus infinity."""
         part = slice(start, start + len(values))
         if self._allowed is not None:
             values[~_dense(self._allowed, part, values.shape)] = -np.inf
@@ -426,20 +383,10 @@ def _dense(pattern: Pattern, part: slice, shape: tuple[int, ...]) -> np.ndarray:
 def best_of_each(
     starts: np.ndarray, places: np.ndarray, scores: np.ndarray, k: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the k best of the candidates of each row, ties to the smaller label.
+    """Return the k best of the candidates of each row, ties to the smaller label, and scores.
 
-    Parameters
-    ----------
-    starts : ndarray of int (n_rows + 1,)
-        Where the candidates of each row begin.
-    places, scores : ndarray (n_candidates,)
-    k : int
-
-    Returns
-    -------
-    best : ndarray of int64 (n_rows, k)
-        -1 where a row has fewer.
-    scores : ndarray of float32 (n_rows, k)
+    Candidates of row i are starts[i], ..., starts[i + 1] - 1. The answer is -1 where a row has
+    fewer than k.
     """
     n_rows = len(starts) - 1
     row = np.repeat(np.arange(n_rows), np.diff(starts))
