@@ -29,7 +29,7 @@ except ImportError:  # where files cannot be locked so, two fits are not told ap
 
 FIT, LOCK = "fit", ".lock"
 FORMAT = 2
-# What does not change the weights of a fit, or is compared otherwise.
+# Parameters that do not change the weights of a fit, or are compared otherwise.
 NOT_COMPARED = {
     "calibration",
     "calibration_cv",

@@ -355,7 +355,7 @@ def _training_samples(
     drawn = rng.permutation(negative)[: min(MOST_OTHERS, -(-len(negative) // OTHERS_SHARE))]
     kept[drawn] = True
     factor = np.ones(len(samples), dtype=np.float32)
-    # Those kept stand for all of them, so that classes meet as much negative weight as in the fit.
+    # The ones kept stand for all of them: classes meet as much negative weight as in the fit.
     factor[drawn] = len(negative) / max(1, len(drawn))
     return samples[kept], factor[kept]
 

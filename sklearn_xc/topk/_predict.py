@@ -118,7 +118,7 @@ def topk_predictor(
     :func:`predict_topk`.
 
     All that does not depend on the sample is done once: checks of the estimator, the search for it
-    inside pipelines and searches, the weights of some labels only, changed intercepts. That pays
+    inside pipelines and searches, the weights of some labels only, changed intercepts. It pays
     for samples one at a time; many at once go to :func:`predict_topk`, which has several threads.
 
     Parameters

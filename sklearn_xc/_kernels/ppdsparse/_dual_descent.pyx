@@ -98,7 +98,7 @@ cdef inline float step(
 ) noexcept nogil:
     """Step the a-th of `order`, with <S(v), x_i> its product; returns the change of alpha_i y_i."""
     # Visits wait for one another by way of v and the bias: what needs neither is ready before the
-    # product is, from which two operations lead to the step. What a visit finds is no branch,
+    # product is, from which two operations lead to the step. No branch asks what a visit finds,
     # because about every second one would be guessed wrongly.
     #
     # Steps 2 and 3 of Algorithm 2: g = y z / l2 + a inverse / C - 1, and target - z factor is
@@ -111,7 +111,7 @@ cdef inline float step(
     # n_kept is a at the most: no visit to come is overwritten. A positive is never set aside.
     order[at.n_kept] = order[a]
     at.n_kept += not (idle & (g > at.limit) & (m.y < 0))
-    # What of the gradient the box leaves, at both ends of it.
+    # The part of the gradient that the box leaves, at both ends of it.
     projected = g if g >= 0 else -g
     projected = 0 if idle | ((old == m.most) & (g <= 0)) else projected
     at.worst = max(at.worst, projected)

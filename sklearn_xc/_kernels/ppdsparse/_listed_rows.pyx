@@ -18,7 +18,7 @@ from sklearn_xc._kernels.ppdsparse._problem cimport (
 )
 from sklearn_xc._kernels.ppdsparse._types cimport Lane, Settings, soft_threshold
 
-# What ends a class without another search: the lowest objective that one has found, and where.
+# A class ends without another search by the lowest objective that one has found, kept with where.
 #
 # A search of all rows gives the primal objective P of the weights that it was made with, a descent
 # raises the dual objective D.  Each P is at least the optimum, each D at most: the lowest P of all

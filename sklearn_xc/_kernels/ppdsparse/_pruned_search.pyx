@@ -42,8 +42,8 @@ cdef enum:
     # instead of those of its entries once more.
     ENTRIES_PER_ROW = 4
     ENTRIES_AT_ONCE = 256  # entries of a row that are looked through at once
-    # What a row that is scored costs beside its entries, in entries: it is read from anywhere in X,
-    # and that comes from a cache or from memory.
+    # Cost of a row that is scored beyond its entries, in entries: it is read from anywhere in
+    # X, and that comes from a cache or from memory.
     SCORED = 12
     SCORED_FROM_MEMORY = 30
     IN_CACHES = 1 << 21  # entries of X, 16 MB
@@ -60,8 +60,7 @@ cdef class ColumnScratch:
         self.weights = np.zeros(d, dtype=np.float32)
         self.has_weight = np.zeros(d // 64 + 1, dtype=np.uint64)
         self.sums = np.zeros(min(n, ROWS_AT_ONCE), dtype=np.float32)
-        # with room for the rounding of the norms
-        # max_i ||x_i|| of the bound U(S).
+        # max_i ||x_i|| of the bound U(S), with room for the rounding of the norms.
         self.largest_norm = (1 + 1e-6) * np.sqrt(np.max(problem.squared_norms, initial=0))
 
 
@@ -272,8 +271,8 @@ cdef void accumulate(
     cdef Columns columns = problem.X.columns
     cdef Py_ssize_t q, n = scratch.lifting.size(), chunk, low, high
     cdef int64_t n_entries
-    # A sum of n products that are not negative is off by at most so much of itself.
-    # So that a row just above the limit is found although its sum was rounded below it.
+    # A sum of n products that are not negative is off by at most so much of itself: a row just above
+    # the limit is found although its sum was rounded below it.
     cdef float least = <float>(limit * (1 - ROUNDING * (n - first + 4)))
     work.lanes[0].n_candidates = 0
     for q in range(first, n):

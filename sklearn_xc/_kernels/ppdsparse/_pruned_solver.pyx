@@ -217,7 +217,7 @@ cdef double choose_threshold(
         sqrt(2 * share * settings.tol * max(lane.primal, <double>1) / curvature), LARGEST_SHIFT
     )
     cdef double b = lane.anchor
-    # As float32, which is what the model keeps, and T from just that number.
+    # In float32, as the model keeps it, and T from just that number.
     lane.intercept = <float>((min(b, <double>-1) - delta) * settings.l2) / settings.l2
     return -1 - <double>lane.intercept
 

@@ -21,7 +21,7 @@ from sklearn_xc._kernels.ppdsparse._types cimport Lane, Settings, soft_threshold
 # the objective is certified to lie within `tol` of its optimum.  Neither follows from the size of
 # single weights, since thousands of small ones add up.
 
-# What pruning may read, as a share of the entries of X that the fit of the class has read.
+# Entries that pruning may read, as a share of those of X that the fit of the class has read.
 # An entry costs more here than there: it is written, scattered, and cleared again.
 cdef double SHARE = 1.0 / 64
 

@@ -176,8 +176,8 @@ cdef int descend_lanes(
         descend_lane(work, c, settings, FIRST_PASSES if is_new(lane) else PASSES, problem)
         lane.n_iter += 1
         if by_bytes(settings, problem) and not is_early(lane, settings):
-            # Rows in bytes: a lower D may end the class at the P of an earlier search, before
-            # another.
+            # Rows in bytes: a higher D may end the class at the P of an earlier search, before
+            # another one.
             sum_dual(work, c, settings, problem)
             refresh_v(work, c, settings)
             if lane.kept:
@@ -250,7 +250,7 @@ cdef int search_lanes(
     elif exact:
         search(work, settings, problem, problem.X, stop, operations)
     else:
-        # Section 5.3: entries of X above a magnitude only.
+        # Section 5.3: entries of X above a magnitude only; without that `coarse` is X.
         search(work, settings, problem, problem.coarse, stop, operations)
     return 0
 
@@ -403,7 +403,7 @@ def solve_classes(
     if work is None:
         work = Workspace(problem)
     if worth_pruning(&settings, problem):
-        # What small classes leave over, with their active sets.
+        # Classes that are not solved alone, with the active sets that they have by then.
         left = Duals()
         if scratch is None:
             scratch = ColumnScratch(problem)

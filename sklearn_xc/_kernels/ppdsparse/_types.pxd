@@ -31,8 +31,8 @@ cdef struct Settings:
     uint64_t seed
 
 
-# What `start_class` leaves alone is written by the publication of weights, by a search or by the
-# sum of the dual objective before it is read.
+# Members that `start_class` leaves alone are written before they are read: by the publication of
+# weights, by a search or by the sum of the dual objective.
 cdef struct Lane:
     int32_t label  # the class in this lane, or IDLE
     bint fresh  # whether it began without the negatives of an earlier fit

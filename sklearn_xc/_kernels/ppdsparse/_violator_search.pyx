@@ -450,7 +450,7 @@ cdef int search(
             work, settings, problem, X, chunk * CHUNK, min(chunk * CHUNK + CHUNK, n),
             X.has_columns and by_columns < by_rows,
         )
-        # Looks for Ctrl-C and a stop by time that has passed, in units of entries.
+        # Work since the last look for Ctrl-C, in units of entries.
         operations[0] += 16 * CHUNK + by_rows / n_chunks
         interrupted(stop, operations)
     for c in range(LANES):

@@ -1,7 +1,7 @@
 """Features of a row whose weights are stored for the first classes, waiting to be added together.
 
-Each has its weights for some whole blocks of classes. What reads the blocks in their order leaves
-out features that have ended, between two blocks, and keeps the others in their order.
+Each has its weights for some whole blocks of classes. Readers of the blocks, in their order, leave
+out features that have ended, between two blocks, and keep the others in their order.
 """
 
 from libc.stdint cimport INT32_MAX, int32_t, int64_t

@@ -117,7 +117,7 @@ cdef dispatched accumulate_group(
         # A list, once for all rows of the group: its entries stay in the first cache.
         if index.indptr[j] < index.indptr[j + 1]:
             for r in range(group.n):
-                # As `collect_lists`, which leaves zeros out: the same additions.
+                # Zeros are left out, as by `collect_lists`: the same additions.
                 if values[r * n_features + e] != 0:
                     add_list(
                         values[r * n_features + e], index.indptr[j], index.indptr[j + 1], index,

@@ -100,7 +100,7 @@ cdef dispatched add_batch(Batch* batch, bint whole, Index index, float* scores) 
     cdef int32_t block, stop, first = 0
     while first < batch.n:
         stop = read_together(batch, first, index.n_blocks)
-        # What is left is added while blocks are compared (`scan`), which saves a pass over them.
+        # The last ones are added while blocks are compared (`scan`), which saves a pass over them.
         if stop == batch.n and not whole:
             break
         take_features(batch, first, stop, &part)
@@ -113,7 +113,7 @@ cdef dispatched add_batch(Batch* batch, bint whole, Index index, float* scores) 
             memcpy(scores + block * BLOCK, totals, BLOCK * sizeof(float))
         first = stop
     if first:
-        # What has not been added moves to the beginning.
+        # Features that have not been added move to the beginning.
         take_features(batch, first, batch.n, batch)
 
 
