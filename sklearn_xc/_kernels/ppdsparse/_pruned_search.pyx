@@ -271,8 +271,8 @@ cdef void accumulate(
     cdef Columns columns = problem.X.columns
     cdef Py_ssize_t q, n = scratch.lifting.size(), chunk, low, high
     cdef int64_t n_entries
-    # A sum of n products that are not negative is off by at most so much of itself: a row just above
-    # the limit is found although its sum was rounded below it.
+    # A sum of n products that are not negative is off by at most so much of itself: a row just
+    # above the limit is found although its sum was rounded below it.
     cdef float least = <float>(limit * (1 - ROUNDING * (n - first + 4)))
     work.lanes[0].n_candidates = 0
     for q in range(first, n):
