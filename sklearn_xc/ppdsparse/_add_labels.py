@@ -1,10 +1,12 @@
-"""New labels of a one-vs-rest model, trained beside those it has."""
+"""New labels of a one-vs-rest model, trained in addition to those it has."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from ..base._classifier import BaseXCClassifier
 from ..base._labels import REFUSED, LabelEncoding, encode_indicator
 from ..base._linear_model import checked_weights
 from ..base._multiclass import known_codes
@@ -30,17 +32,15 @@ class WeightColumns(NamedTuple):
     dual: sparse.csr_array | None
 
 
-def columns_of(model):
-    """Return the columns of a fitted model.
-
-    The problem of the first of two classes is that of the second with the signs turned round: the
-    weights are opposite, the dual variables the same.
-    """
+def columns_of(model: BaseXCClassifier) -> WeightColumns:
+    """Return the columns of a fitted model, two of them for two classes."""
     coef, dual = sparse.csr_array(checked_weights(model.coef_)), vars(model).get("dual_coef_")
     columns = WeightColumns(coef, model.intercept_, model.dual_gap_, model.n_active_, dual)
     if model._encoding.kind != "binary":
         return columns
     return WeightColumns(
+        # The problem of the first of two classes is that of the second with all y_i turned round: w
+        # and b are opposite, and equation 10 has the same dual variables.
         sparse.vstack([-coef, coef], format="csr"),
         np.concatenate([-columns.intercept, columns.intercept]),
         np.repeat(columns.gap, 2),
@@ -49,26 +49,18 @@ def columns_of(model):
     )
 
 
-def join_columns(columns, places, result, same_rows=True):
+def join_columns(
+    columns: WeightColumns, places: np.ndarray, result: dict[str, Any], same_rows: bool = True
+) -> WeightColumns:
     """Return the columns of a model at their places among those just solved, whose others are new.
 
-    Parameters
-    ----------
-    columns : WeightColumns
-    places : ndarray of int (n_classes,)
-    result : dict
-        With coef, intercept, gap, n_active and dual of all columns (see `_solver`); those at
-        `places` were not solved and are empty.
-    same_rows : bool, default=True
-        Whether dual variables of as many samples are of the same ones.
-
-    Returns
-    -------
-    joined : WeightColumns
+    `result` is that of `fit_classes`, in which the columns at `places` are empty; `same_rows` says
+    whether dual variables of as many samples are of the same ones.
     """
     n_columns = len(result["intercept"])
     dual = columns.dual
     if same_rows and dual is not None and dual.shape[1] == result["dual"].shape[1]:
+        # A sum joins disjoint rows: each class is empty in one of the two.
         dual = rows_in_places(dual, places, n_columns) + result["dual"]
     else:  # of other samples
         dual = None
@@ -85,19 +77,13 @@ def join_columns(columns, places, result, same_rows=True):
     return joined
 
 
-def encode_added(encoding, y, names, grades=REFUSED):
-    """Encode labels that join those of a model.
-
-    Parameters
-    ----------
-    encoding : LabelEncoding
-        Of the model.
-    y : ndarray or sparse, shape (n_samples,) or (n_samples, n_new)
-        Validated: classes of the samples, or an indicator of the new labels.
-    names : ndarray of shape (n_new,), or None
-        Of the columns of an indicator.
-    grades : {REFUSED, KEPT}
-        As of `base._labels.encode`.
+def encode_added(
+    encoding: LabelEncoding,
+    y: np.ndarray | sparse.csr_array,
+    names: np.ndarray | None,
+    grades: str = REFUSED,
+) -> tuple[LabelEncoding, np.ndarray, sparse.csr_array]:
+    """Encode labels that join those of a model: classes of the samples, or an indicator.
 
     Returns
     -------
@@ -122,6 +108,7 @@ def encode_added(encoding, y, names, grades=REFUSED):
     classes, places = merge_labels(encoding.classes_, y)
     if len(classes) == len(encoding.classes_):
         raise ValueError("Y_new holds no class that the model does not have already")
+    # Samples of old classes are negatives of the new ones: rows without a positive.
     codes = known_codes(y, classes)
     is_new = np.ones(len(classes), dtype=bool)
     is_new[places] = False
@@ -132,7 +119,10 @@ def encode_added(encoding, y, names, grades=REFUSED):
     return LabelEncoding("multiclass", classes, classes.dtype), places, Y
 
 
-def _encode_added_columns(encoding, y, names, grades):
+def _encode_added_columns(
+    encoding: LabelEncoding, y: np.ndarray | sparse.csr_array, names: np.ndarray | None, grades: str
+) -> tuple[LabelEncoding, np.ndarray, sparse.csr_array]:
+    """Encode an indicator of new labels, behind the columns that there are."""
     if y.ndim != 2:
         raise ValueError(
             f"fit's y was an indicator, Y_new has shape {y.shape}: give an indicator of the new "
@@ -146,21 +136,12 @@ def _encode_added_columns(encoding, y, names, grades):
     return grown, np.arange(n_old), Y
 
 
-def append_columns(names, numbers, what):
+def append_columns(
+    names: Sequence[np.ndarray | None], numbers: Sequence[int], what: str
+) -> np.ndarray:
     """Return names of the columns of several indicators side by side; numbers where they have none.
 
-    Parameters
-    ----------
-    names : list of ndarray or None
-        The column names of each; numbers from 0 on, or None, are no names.
-    numbers : list of int
-        The number of columns of each.
-    what : str
-        What the second and later ones are, for errors.
-
-    Returns
-    -------
-    names : ndarray of shape (sum of numbers,)
+    `numbers` counts the columns of each; errors call the second and later ones `what`.
     """
     named = [not _are_numbers(n, number) for n, number in zip(names, numbers, strict=True)]
     if not any(named):
@@ -170,13 +151,14 @@ def append_columns(names, numbers, what):
             f"either all label columns have names or none: the first has {_described(named[0])}, "
             f"{what} has {_described(not named[0])}"
         )
-    joined = names[0]
+    joined: np.ndarray = names[0]
     for more, number in zip(names[1:], numbers[1:], strict=True):
         if more.shape != (number,):
             raise ValueError(
                 f"names must be one for each of the {number} columns, got shape {more.shape}"
             )
         joined = append_names(joined, more)
+    # One by one, to name the label that is there twice.
     seen = set()
     for name in joined.tolist():
         if name in seen:
@@ -185,9 +167,11 @@ def append_columns(names, numbers, what):
     return joined
 
 
-def _are_numbers(names, number):
+def _are_numbers(names: np.ndarray | None, number: int) -> bool:
+    """Return whether names of columns are none but their numbers."""
     return names is None or (names.dtype.kind in "iu" and np.array_equal(names, np.arange(number)))
 
 
-def _described(named):
+def _described(named: bool) -> str:
+    """Return what an error says of columns with or without names."""
     return "names" if named else "numbers only"

@@ -1,6 +1,7 @@
 """Sparse weights of many classes, put together from the blocks that were solved."""
 
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -8,6 +9,9 @@ from scipy import sparse
 from .._kernels.common._sparse_rows import copy_rows
 from ..utils._csr import FEWEST, narrow_pointers
 from ..utils._parallel import in_threads
+
+# Features or samples (int32, ascending in each class) and their values (float32), class by class.
+Entries: TypeAlias = tuple[np.ndarray, np.ndarray]
 
 
 class SolvedPart(NamedTuple):
@@ -29,17 +33,18 @@ class SolvedPart(NamedTuple):
     n_iter: np.ndarray
     gap: np.ndarray
     n_active: np.ndarray
-    weights: tuple
+    weights: Entries | None
     n_duals: np.ndarray
-    duals: tuple
+    duals: Entries | None
     n_visits: np.ndarray
 
 
-def grown_duals(dual, shape, n_texts_before=0, n_texts=0):
+def grown_duals(
+    dual: sparse.csr_array, shape: tuple[int, int], n_texts_before: int = 0, n_texts: int = 0
+) -> sparse.csr_array:
     """Return dual variables of an earlier fit for Y of this shape, zero for samples that are new.
 
-    Dual variables of label texts stand after those of the samples; if there are more or fewer texts
-    than before, theirs begin at zero. Raises ValueError where Y has fewer samples or other columns.
+    Raises ValueError where Y has fewer samples or other columns.
     """
     n_columns, n_before = dual.shape[0], dual.shape[1] - n_texts_before
     if n_columns != shape[1] or n_before > shape[0]:
@@ -48,6 +53,8 @@ def grown_duals(dual, shape, n_texts_before=0, n_texts=0):
             f"labels, X and y have {shape[0]} and {shape[1]}; give the same data, perhaps with "
             "more samples after these, or fit a new estimator"
         )
+    # Duals of texts stand after those of the samples, and so have to move with new samples; of
+    # other texts than before they begin at zero.
     shape = n_columns, shape[0] + n_texts
     if not n_texts_before:
         return sparse.csr_array((dual.data, dual.indices, dual.indptr), shape=shape)
@@ -57,39 +64,32 @@ def grown_duals(dual, shape, n_texts_before=0, n_texts=0):
     return sparse.hstack(parts, format="csr", dtype=np.float32)
 
 
-def weights_of_classes(labels, counts, entries, shape, empty=np.empty, n_threads=1):
+def weights_of_classes(
+    labels: Sequence[np.ndarray],
+    counts: Sequence[np.ndarray],
+    entries: Iterable[Entries],
+    shape: tuple[int, int],
+    empty: Callable[..., np.ndarray] = np.empty,
+    n_threads: int = 1,
+) -> sparse.csr_array:
     """Return CSR weights from the results of all blocks, of which one is needed at a time.
 
-    Parameters
-    ----------
-    labels : sequence of ndarray of int32
-        For each block, its classes in the order in which they were finished.
-    counts : sequence of ndarray of int64
-        For each block, the number of weights of each of its classes.
-    entries : iterable of (indices, data)
-        For each block, the features (int32, ascending in each class) and values (float32) of
-        these weights.
-    shape : tuple (n_classes, n_features)
-    empty : callable
-        Makes the two large arrays, as :func:`numpy.empty`.
-    n_threads : int, default=1
-        Each has one block at a time.
-
-    Returns
-    -------
-    weights : csr_array of float32 (n_classes, n_features)
-        With sorted int32 indices; classes that were not solved have no weights.
+    `labels` has the classes of each block in the order in which they were finished, `counts` the
+    number of weights of each of them; `empty` makes the two large arrays. Indices are sorted.
     """
+    # Lengths of all rows first, so that every block knows its places and no row is ever moved.
+    # Classes that were not solved have no weights.
     lengths = np.zeros(shape[0], dtype=np.int64)
     lengths[np.concatenate(labels)] = np.concatenate(counts)
     indptr = np.append(0, np.cumsum(lengths))
     indices, data = empty(indptr[-1], np.int32), empty(indptr[-1], np.float32)
 
-    def copy(of_block):
+    def copy(of_block: tuple[np.ndarray, np.ndarray, Entries]) -> None:
         which, n, (features, values) = of_block
         copy_rows(n, features, values, indptr[which], indices, data)
 
     blocks = zip(labels, counts, entries, strict=True)
+    # Few entries are copied before a thread has begun.
     n_threads = min(n_threads, max(1, len(data) // FEWEST))
     list(in_threads(copy, blocks, n_threads=n_threads, n_ahead=n_threads))
     return sparse.csr_array((data, indices, narrow_pointers(indptr)), shape=shape)

@@ -4,17 +4,22 @@ A folder holds one file that says which fit it is of, and one for each block tha
 are written as models are: beside their place and then into it in one step, with checksums.
 """
 
+import io
 import os
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, Self
 
 import joblib
 import numpy as np
 from scipy import sparse
 
 from .._version import __version__
-from ..base._label_texts import NO_TEXTS
+from ..base._classifier import BaseXCClassifier
+from ..base._label_texts import NO_TEXTS, Texts
 from ..persistence._file import Reader, array_segment, write
+from ..utils._typing import Matrix
 from ._assembly import SolvedPart
 
 try:
@@ -24,7 +29,7 @@ except ImportError:  # where files cannot be locked so, two fits are not told ap
 
 FIT, LOCK = "fit", ".lock"
 FORMAT = 2
-# What does not change the weights of a fit, or is compared otherwise.
+# Parameters that do not change the weights of a fit, or are compared otherwise.
 NOT_COMPARED = {
     "calibration",
     "calibration_cv",
@@ -47,19 +52,19 @@ class Checkpoint:
         What makes the fit: parameters by name, and digests of its data.
     """
 
-    def __init__(self, folder, what):
+    def __init__(self, folder: str | os.PathLike, what: dict[str, str]) -> None:
         self._folder, self._what = Path(os.path.abspath(folder)), what
-        self._lock = None
+        self._lock: io.FileIO | None = None
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         if self._lock is not None:
             self._lock.close()  # which a process that is killed does too
             self._lock = None
 
-    def _hold(self):
+    def _hold(self) -> None:
         """Refuse a folder that another fit, of this process or another, is writing to."""
         os.makedirs(self._folder, exist_ok=True)
         if fcntl is None:
@@ -67,6 +72,8 @@ class Checkpoint:
         # a file object, not a number: if Ctrl-C comes before it is closed, it is with the object
         self._lock = open(self._folder / LOCK, "ab", buffering=0)  # noqa: SIM115
         try:
+            # A lock of the system ends with the process, whatever ends it; a file that says "taken"
+            # stays.
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise ValueError(
@@ -77,7 +84,15 @@ class Checkpoint:
             self.__exit__()
 
     @classmethod
-    def of(cls, model, X, Y, sample_weight, dual, texts=NO_TEXTS):
+    def of(
+        cls,
+        model: BaseXCClassifier,
+        X: Matrix,
+        Y: sparse.csr_array,
+        sample_weight: np.ndarray | None,
+        dual: sparse.csr_array | None,
+        texts: Texts = NO_TEXTS,
+    ) -> Self:
         """Return the checkpoint of a fit of a model on data that were validated."""
         parameters = model.get_params(deep=False)
         what = {
@@ -85,6 +100,8 @@ class Checkpoint:
             for name, value in parameters.items()
             if name not in NOT_COMPARED
         }
+        # Another kind of random state draws a seed each time: the fit that resumes takes the one
+        # written down.
         if isinstance(model.random_state, (int, np.integer)):
             what["the parameter random_state"] = repr(int(model.random_state))
         data = {"X": X, "y": Y, "sample_weight": sample_weight, "dual_coef_": dual}
@@ -94,21 +111,12 @@ class Checkpoint:
                 "labels of label_features": texts.labels,
             }
         what |= {name: _digest(value) for name, value in data.items()}
+        # Blocks of another version may differ in the last bits.
         what["the version of sklearn-xc"] = __version__
         return cls(model.checkpoint, what)
 
-    def begin(self, seed):
-        """Make the folder, or check that it is of this fit.
-
-        Parameters
-        ----------
-        seed : int
-            Of the fit, if it begins here.
-
-        Returns
-        -------
-        seed : int
-            That of the fit which the folder is of: without an integer `random_state` it was drawn.
+    def begin(self, seed: int) -> int:
+        """Make the folder, or check that it is of this fit; returns the seed of the fit.
 
         Raises
         ------
@@ -135,12 +143,13 @@ class Checkpoint:
             )
         return found["seed"]
 
-    def _is_unused(self):
+    def _is_unused(self) -> bool:
         """Return whether nothing is there, or only what a process killed at its start has left."""
         left = {path.name for path in self._folder.glob(f".{FIT}.*.tmp")}
         return set(os.listdir(self._folder)) - {LOCK} == left
 
-    def _fit(self):
+    def _fit(self) -> dict[str, Any]:
+        """Return what the folder says of its fit, or raise ValueError."""
         try:
             found = Reader(self._folder / FIT, mapped=False).manifest
             right = found["checkpoint"] == FORMAT and type(found["seed"]) is int
@@ -153,12 +162,12 @@ class Checkpoint:
             ) from error
         return found
 
-    def read(self, blocks, n_features, n_samples):
-        """Yield the results of the blocks that are there, and None for the others.
-
-        A file that was damaged is left out with a warning: its block is solved again.
-        """
+    def read(
+        self, blocks: list[np.ndarray], n_features: int, n_samples: int
+    ) -> Iterator[SolvedPart | None]:
+        """Yield the results of the blocks that are there, and None for the others."""
         for number, labels in enumerate(blocks):
+            # A damaged file costs one block, not the fit.
             result = None
             if self._path(number).exists():
                 try:
@@ -171,15 +180,17 @@ class Checkpoint:
                     )
             yield result
 
-    def read_block(self, number, labels, n_features, n_samples):
+    def read_block(
+        self, number: int, labels: np.ndarray, n_features: int, n_samples: int
+    ) -> SolvedPart:
         """Return the result of a block; ValueError if its file is damaged or of another."""
         return _result(Reader(self._path(number), mapped=False), labels, n_features, n_samples)
 
-    def write(self, number, result):
+    def write(self, number: int, result: SolvedPart) -> None:
         """Keep the result of a block; raise OSError if there is no place for it."""
         write(self._path(number), {"block": number}, [array_segment(a) for a in _arrays(result)])
 
-    def finish(self):
+    def finish(self) -> None:
         """Delete what this fit has written, and the folder if nothing else is in it."""
         for path in [*self._folder.glob("block-*"), self._folder / FIT, self._folder / LOCK]:
             path.unlink(missing_ok=True)
@@ -188,26 +199,28 @@ class Checkpoint:
         if not os.listdir(self._folder):
             self._folder.rmdir()
 
-    def _path(self, number):
+    def _path(self, number: int) -> Path:
+        """Return where a block is written."""
         return self._folder / f"block-{number:05d}"
 
 
-def _digest(value):
+def _digest(value: Matrix | None) -> str:
     """Return a digest of the numbers of an array or a sparse matrix, wherever they lie."""
     if value is None:
         return ""
     parts = (value.data, value.indices, value.indptr) if sparse.issparse(value) else (value,)
+    # A digest is of numbers: views and mapped files have the one of a copy.
     parts = [np.ascontiguousarray(part) for part in parts]
     return joblib.hash([value.shape, *parts], hash_name="sha1", coerce_mmap=True)
 
 
-def _arrays(result):
+def _arrays(result: SolvedPart) -> Iterator[np.ndarray]:
     """Yield the arrays of a `SolvedPart`, in its order."""
     for part in result:
         yield from part if isinstance(part, tuple) else (part,)
 
 
-def _result(reader, labels, n_features, n_samples):
+def _result(reader: Reader, labels: np.ndarray, n_features: int, n_samples: int) -> SolvedPart:
     """Return the result of a block from its file; ValueError if it cannot be one."""
     if len(reader.manifest["segments"]) != 12:
         raise ValueError(f"{reader.path} has another number of arrays than a block")
@@ -230,6 +243,8 @@ def _result(reader, labels, n_features, n_samples):
         "weights": (n_weights, feature, weight, n_features),
         "duals": (n_duals, sample, dual, n_samples),
     }
+    # Kernels and CSR go by these numbers without another look: counts that add up, indices within
+    # the data and ascending in each class.
     for name, (counts, entry, value, end) in lists.items():
         if counts.min(initial=0) < 0 or not counts.sum() == len(entry) == len(value):
             raise ValueError(f"{reader.path} has other {name} than it counts")

@@ -1,8 +1,12 @@
 """PPDSparse: one-vs-rest linear classifiers that are sparse in primal and dual."""
 
+import os
+from collections.abc import Hashable
 from contextlib import nullcontext
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -19,6 +23,7 @@ from ..utils._csr import LARGEST_INDEX
 from ..utils._given_labels import label_names, plain_labels, require_names
 from ..utils._records import savable
 from ..utils._scratch import Scratch
+from ..utils._typing import LabelsLike, MatrixLike, RandomState
 from ._add_labels import columns_of, encode_added, join_columns
 from ._assembly import grown_duals
 from ._checkpoint import Checkpoint
@@ -26,7 +31,7 @@ from ._comparison import compare_classes, require_comparable
 from ._fitted import check_loaded, warn_if_empty, warn_if_late
 from ._parameters import CONSTRAINTS, LOSSES, PUBLISHED
 from ._penalty_pilot import choose_penalties
-from ._problem import OneVsRestProblem
+from ._problem import OneVsRestProblem, Penalties
 from ._solver import fit_classes, require_workspace
 
 
@@ -67,7 +72,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         "auto" is "rows", or 0.2 and 0.3 times "rows" if most labels have one sample. A text, in
         place of a number, also brings samples to unit length before the fit and the weights back
         after it (so that the intercept is penalised like the weight of a feature as long as the
-        samples); dense rows are centred where the mean sample is most of them, and where l1 is a
+        samples); dense samples are centred where the mean sample is most of them, and where l1 is a
         text too, dense columns measured in very different units (deviations 30 times the median)
         are brought to one size. No sample counts as longer than ten times the median sample: a
         corrupt one decides nothing. Multiplying X by a number changes no prediction. How the
@@ -201,7 +206,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
     dual_coef_ : csr_array of float32, shape (n_classes, n_samples) or (1, n_samples)
         Dual variables; only with ``warm_start=True``. Texts of labels are further columns. Of a
         class that `max_iter` has cut short, stored zeros are violators that its last search has
-        found, for the next fit. On dense rows they may be a descent ahead of ``coef_``, whose gap
+        found, for the next fit. With dense X they may be a descent ahead of ``coef_``, whose gap
         they certify.
     calibration_ : object
         The fitted calibration; only with `calibration`.
@@ -217,12 +222,12 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
 
     Notes
     -----
-    Dense rows of which at most a third of the entries are not zero are taken as CSR.
+    Dense X of which at most a third of the entries are not zero is taken as CSR.
 
     Memory, beyond X in float32: 16 bytes a non-zero of X (its samples in a faster order and its
     columns; dense X is used as it is, with ``N * (D + 12)`` bytes of rounded samples, D filled up
-    to a multiple of 16, beside it from 8192 samples and 32 classes on), as much as X again where
-    its scale is changed (rows of unit length are not copied), ``D * 109`` bytes and the lists of
+    to a multiple of 16, in addition from 8192 samples and 32 classes on), as much as X again where
+    its scale is changed (samples of unit length are not copied), ``D * 109`` bytes and the lists of
     sixteen classes a worker, and about 24 bytes a non-zero of the weights at the end. Nothing is N
     x K or D x K.
 
@@ -231,14 +236,15 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
     over ``a_k >= 0, sum_k a_k <= 1`` and the classes k other than y. A one-vs-rest fit chooses the
     penalties and is where it begins. ``dual_gap_`` is that of the one problem, in each place;
     ``dual_coef_`` has ``a_k``, and their sum at the own class; `n_select` is how many classes a
-    search names for a sample beside as many as it has, 30 by default; descent runs on one thread,
-    searches on `n_jobs`.
+    search names for a sample in addition to as many as it has, 30 by default; descent runs on one
+    thread, searches on `n_jobs`.
     `checkpoint`, `scratch`, `sparsification`, `feature_threshold`, `add_labels` and
     :func:`~sklearn_xc.merge` are for classes that are solved apart, and refused.
 
-    ``PPDSparseClassifier.PUBLISHED`` holds the published settings, ``l1=0.01, l2=1`` for unit rows,
-    under "squared_hinge", "sparsified" (Algorithm 3) and "hinge". Theorems 3.2 and 3.3 hold with
-    ``2 * n_p + l2 / 2`` and ``4 * n_p + l2``, n_p the positives of a class; see the user guide.
+    ``PPDSparseClassifier.PUBLISHED`` holds the published settings, ``l1=0.01, l2=1`` for
+    samples of unit length, under "squared_hinge", "sparsified" (Algorithm 3) and "hinge". Theorems
+    3.2 and 3.3 hold with ``2 * n_p + l2 / 2`` and ``4 * n_p + l2``, n_p the positives of a class;
+    see the user guide.
 
     References
     ----------
@@ -262,41 +268,41 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
 
     _not_merged_since = None
     _absent = {  # noqa: RUF012
-        "partial_fit": "each class is trained on all rows at once. add_labels trains new labels, "
-        "warm_start=True goes on from a fit before; MemoirSVC, LDGSClassifier and "
-        "TopKNeighborsClassifier take rows in parts"
+        "partial_fit": "each class is trained on all samples at once. add_labels trains new "
+        "labels, warm_start=True goes on from a fit before; MemoirSVC, LDGSClassifier and "
+        "TopKNeighborsClassifier take samples in parts"
     }
     PUBLISHED = PUBLISHED
     _parameter_constraints = CONSTRAINTS
 
     def __init__(
         self,
-        l1="auto",
-        l2="auto",
+        l1: float | str = "auto",
+        l2: float | str = "auto",
         *,
-        loss="squared_hinge",
-        fit_intercept=True,
-        max_iter=100,
-        tol=0.03,
-        n_select="auto",
-        sparsification=None,
-        delta=0.5,
-        feature_threshold=0.0,
-        pruning=0.02,
-        class_weight=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        warm_start=False,
-        calibration=None,
-        calibration_cv=5,
-        checkpoint=None,
-        keep_checkpoint=False,
-        scratch=None,
-        label_names=None,
-        graded=False,
-        label_feature_weight=3.0,
-    ):
+        loss: str = "squared_hinge",
+        fit_intercept: bool = True,
+        max_iter: int = 100,
+        tol: float = 0.03,
+        n_select: int | str = "auto",
+        sparsification: str | None = None,
+        delta: float = 0.5,
+        feature_threshold: float = 0.0,
+        pruning: float = 0.02,
+        class_weight: str | dict[Hashable, float] | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        calibration: str | None = None,
+        calibration_cv: Any = 5,
+        checkpoint: str | os.PathLike | None = None,
+        keep_checkpoint: bool = False,
+        scratch: str | os.PathLike | None = None,
+        label_names: ArrayLike | None = None,
+        graded: bool = False,
+        label_feature_weight: float = 3.0,
+    ) -> None:
         self.l1 = l1
         self.l2 = l2
         self.loss = loss
@@ -323,7 +329,14 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         self.label_feature_weight = label_feature_weight
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None, label_features=None, classes=None):
+    def fit(
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        sample_weight: ArrayLike | None = None,
+        label_features: MatrixLike | None = None,
+        classes: ArrayLike | None = None,
+    ) -> Self:
         """Fit the weights of all classes.
 
         Parameters
@@ -377,23 +390,22 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
             previous = vars(self).get("dual_coef_") if self.warm_start else None
             if previous is not None:
                 self._check_state()
-            rows, Y, sample_weight, texts = validate_with_texts(
+            rows, Y, weight, texts = validate_with_texts(
                 self, X, y, sample_weight, label_features, classes
             )
             require_comparable(self)
             if self.calibration is not None:
-                self._calibrate(rows.matrix(), y, sample_weight, label_features, classes)
+                self._calibrate(rows.matrix(), y, weight, label_features, classes)
             if previous is not None:
                 n_before = vars(self).get("_n_dual_texts", 0)
                 previous = grown_duals(previous, Y.shape, n_before, texts.n)
             checkpoint = None
             if self.checkpoint is not None:
-                data = rows.matrix(), Y, sample_weight, previous, texts
+                data = rows.matrix(), Y, weight, previous, texts
                 checkpoint = Checkpoint.of(self, *data)
             with Scratch(self.scratch) as scratch, checkpoint or nullcontext():
-                problem = OneVsRestProblem.of(
-                    self, rows, Y, sample_weight, scratch.empty, texts=texts
-                )
+                problem = OneVsRestProblem.of(self, rows, Y, weight, scratch.empty, texts=texts)
+                # Before anything is solved, since a folder of another fit is refused here.
                 settings = self._settings(problem.penalties, checkpoint)
                 self.penalty_factors_ = choose_penalties(problem, self, settings)
                 problem = problem.with_factors(*self.penalty_factors_)
@@ -411,11 +423,12 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
             progress.finish()
             if checkpoint is not None and not self.keep_checkpoint:
                 checkpoint.finish()
+        # Outside, since a filter that makes errors of warnings must not undo a fit.
         self._warn_if_late(self.dual_gap_, FIT_CALLER + 1)
-        self._warn_if_empty(sample_weight, FIT_CALLER + 1)
+        self._warn_if_empty(weight, FIT_CALLER + 1)
         return self
 
-    def _keep(self, result, problem, scratch):
+    def _keep(self, result: dict[str, Any], problem: OneVsRestProblem, scratch: Scratch) -> None:
         """Become the model that the solver has found."""
         self.l1_, self.l2_ = problem.penalties.outside()
         self.n_iter_, self._n_visits = result["n_iter"], result["n_visits"]
@@ -426,18 +439,25 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         coef = problem.in_all_columns(result["coef"])
         self._set_linear_model(coef, result["intercept"], scratch=scratch)
 
-    def add_labels(self, X, Y_new, sample_weight=None, names=None, label_features=None):
+    def add_labels(
+        self,
+        X: MatrixLike,
+        Y_new: LabelsLike,
+        sample_weight: ArrayLike | None = None,
+        names: ArrayLike | None = None,
+        label_features: MatrixLike | None = None,
+    ) -> Self:
         """Train labels that fit has not seen, and leave all others as they are.
 
         Parameters
         ----------
         X : array-like or sparse, shape (n_samples, n_features)
-            The rows of `fit`, or others of the same features.
+            The samples of `fit`, or others of the same features.
         Y_new : indicator of shape (n_samples, n_new), or array-like of shape (n_samples,)
             After a fit on an indicator: the columns of the new labels, dense, sparse or a
             DataFrame, which are appended to those of before. After a fit on classes: the classes
-            of all rows of X, new ones among them; each new class is trained against all other rows
-            given, and takes its place in the sorted ``classes_``.
+            of all samples of X, new ones among them; each new class is trained against all other
+            samples given, and takes its place in the sorted ``classes_``.
         sample_weight : array-like of shape (n_samples,), default=None
         names : array-like of shape (n_new,), default=None
             Names of the new columns, where those of before have names; by default those of the
@@ -463,13 +483,13 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
 
         Notes
         -----
-        With the same rows, parameters and integer `random_state` the new labels of an indicator
+        With the same samples, parameters and integer `random_state` the new labels of an indicator
         get the weights that a fit on all columns gives them, up to rounding;
         ``class_weight="balanced"`` compares the new labels with each other only, and texts of the
         old labels are no negatives of the new ones. New classes do as well, while the old ones have
-        not seen the rows of the new ones as negatives. With ``warm_start`` the dual variables grow
-        too if there are as many rows as in `fit`, and no texts; others are dropped, and the next
-        fit starts from nothing.
+        not seen the samples of the new ones as negatives. With ``warm_start`` the dual variables
+        grow too if there are as many samples as in `fit`, and no texts; others are dropped, and the
+        next fit starts from nothing.
         """
         check_is_fitted(self)
         if self.loss == "crammer_singer":
@@ -480,18 +500,15 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         with self._all_or_nothing():
             self._refuse_calibration()
             self._check_state()
-            if names is not None:
-                names = require_names(np.asarray(plain_labels(names)), "names")
-            elif self._encoding.kind == "multilabel":
-                names = label_names(Y_new)
-            rows, Y_new, sample_weight = validate_more(self, X, Y_new, sample_weight)
+            named = self._names_of_added(names, Y_new)
+            rows, Y_new, weight = validate_more(self, X, Y_new, sample_weight)
             n_new = Y_new.shape[1] if Y_new.ndim == 2 else 1
             indices = None if rows.dense else rows.indices
             n_columns = n_columns_to_pay(self, indices, rows.shape[1], first=True)
             self._require_size(len(self.classes_) + n_new, n_columns)
             before, was_sparse = columns_of(self), sparse.issparse(self.coef_)
             grades = grades_of(self)
-            encoding, places, Y = encode_added(self._encoding, Y_new, names, grades)
+            encoding, places, Y = encode_added(self._encoding, Y_new, named, grades)
             self._set_encoding(encoding)
             if self.label_names is not None:  # so that a clone can be fitted on all columns
                 self.label_names = self.classes_
@@ -499,12 +516,11 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
             is_new[places] = False
             of_rows = rows.shape[1], rows.dense
             texts = texts_of_new(self, label_features, *of_rows, is_new)
-            support = extended_support(self._support, pattern_of(Y), sample_weight, places)
+            support = extended_support(self._support, pattern_of(Y), weight, places)
             self._set_support(support)
             with Scratch(self.scratch) as scratch:
-                problem = OneVsRestProblem.of(
-                    self, rows, Y, sample_weight, scratch.empty, is_new, texts
-                )
+                problem = OneVsRestProblem.of(self, rows, Y, weight, scratch.empty, is_new, texts)
+                # By the penalties of fit, so that scores of old and new labels have one scale.
                 problem = problem.with_factors(*self.penalty_factors_)
                 result = fit_classes(
                     problem,
@@ -517,6 +533,8 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
                 self._n_visits = result["n_visits"]
                 result["coef"] = problem.in_all_columns(result["coef"])
             n_texts_before = vars(self).get("_n_dual_texts", 0)
+            # Same samples can only be told by their number; texts would be further columns of the
+            # duals.
             joined = join_columns(before, places, result, n_texts_before == texts.n == 0)
             self.n_iter_ = max(self.n_iter_, result["n_iter"])
             self.dual_gap_, self.n_active_ = joined.gap, joined.n_active
@@ -529,24 +547,36 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         self._warn_if_late(result["gap"][is_new])
         return self
 
+    def _names_of_added(self, names: ArrayLike | None, Y_new: LabelsLike) -> np.ndarray | None:
+        """Return the names given for new columns, or those that an indicator has."""
+        if names is not None:
+            return require_names(np.asarray(plain_labels(names)), "names")
+        return label_names(Y_new) if self._encoding.kind == "multilabel" else None
+
     _places = "scratch", "checkpoint"
 
-    def _may_keep_few(self):
+    def _may_keep_few(self) -> bool:
+        """Return that weights of columns without entries are zero, and need not be kept."""
         return True
 
-    def _require_size(self, n_classes, n_features):
+    def _require_size(self, n_classes: int, n_features: int) -> None:
+        """Require memory for the result, and for the classes that are solved together."""
         super()._require_size(n_classes, n_features)
         require_workspace(n_classes, n_features, self.n_jobs)
 
     _warn_if_late = warn_if_late
     _warn_if_empty = warn_if_empty
 
-    def _check_loaded(self, mapped):
+    def _check_loaded(self, mapped: bool) -> None:
+        """Check the attributes of a model from a file."""
         super()._check_loaded(mapped)
         check_loaded(self, mapped)
 
-    def _settings(self, penalties, checkpoint=None):
+    def _settings(
+        self, penalties: Penalties, checkpoint: Checkpoint | None = None
+    ) -> dict[str, Any]:
         """Return the kernel's `Settings`; the seed is that of the fit that a checkpoint is of."""
+        # Drawn in any case, so that a fit with a checkpoint leaves a generator as one without does.
         seed = check_random_state(self.random_state).randint(2**31)
         return {
             **penalties.strengths(),
@@ -562,7 +592,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
             "seed": seed if checkpoint is None else checkpoint.begin(seed),
         }
 
-    def _ways(self):
+    def _ways(self) -> dict[str, Any]:
         """Return the keyword arguments of `fit_classes` that depend on parameters."""
         return {
             "feature_threshold": self.feature_threshold,

@@ -1,8 +1,11 @@
-"""PPDSparseClassifier with penalties that are chosen on held-out rows."""
+"""PPDSparseClassifier with penalties that are chosen on held-out samples."""
 
+from collections.abc import Callable, Hashable, Sequence
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.metrics import check_scoring
 
 from ..base._classifier import BaseXCClassifier
@@ -15,6 +18,7 @@ from ..model_selection._take_rows import take
 from ..utils._callbacks import Progress, with_callbacks
 from ..utils._matrix import in_rows
 from ..utils._records import is_a, is_array, is_not_negative, require_attributes, savable
+from ..utils._typing import LabelsLike, MatrixLike, RandomState
 from ._classifier import PPDSparseClassifier
 from ._parameters import CONSTRAINTS
 from ._penalty_search import SEARCHES, TOL, HeldOutPart, PairScores, n_pairs
@@ -28,34 +32,34 @@ ADOPTED = "l1_", "l2_", "n_iter_", "dual_gap_", "n_active_"
 
 @savable
 class PPDSparseClassifierCV(BaseXCClassifier):
-    """PPDSparseClassifier with the penalties that are best on held-out rows.
+    """PPDSparseClassifier with the penalties that are best on held-out samples.
 
     Each part of `cv` is fitted with pairs of `l1s` and `l2s`, one after the other, every fit from
     the dual variables of an earlier one, from weak to strong `l1`; the pair with the best mean
-    score then is fitted on all rows.
+    score then is fitted on all samples.
 
     Parameters
     ----------
     l1s, l2s : sequence of (float, "rows" or a multiple such as "0.3*rows"), default="auto"
         The penalties to try. "auto" is 0.2, 1 and 4 times, and 0.1, 0.3, 1, 3 and 10 times, what
-        the rows suggest (see `l1` and `l2` of :class:`PPDSparseClassifier`), so that rows may have
-        any scale; 0.1 is for labels whose samples are nearly alike, 10 for labels that are mostly
+        the samples suggest (see `l1` and `l2` of :class:`PPDSparseClassifier`), which may have any
+        scale; 0.1 is for labels whose samples are nearly alike, 10 for labels that are mostly
         chance, such as the next word of a text.
     search : {"lines", "grid"}, default="lines"
         Which pairs are tried. "lines": with the middle one of `l2s`, from the middle one of `l1s`
         to weaker ones as long as scores rise, else to stronger ones; then with the best of them
         from the middle `l2` to stronger ones as long as scores rise, else to weaker ones, and the
         `l1s` beside it if another `l2` has won. "grid": all pairs, for three times the time and
-        hardly ever another choice that is better on new rows.
+        hardly ever another choice that is better on new samples.
     cv : int, float, splitter or iterable of splits, default=0.4
         An int is the number of folds of :class:`~sklearn_xc.model_selection.RareLabelKFold`, a
-        float the share of rows held out once. To tell a dozen pairs apart takes many rows to score,
-        and not all to train on, hence the large share.
+        float the share of samples held out once. To tell a dozen pairs apart takes many samples to
+        score, and not all to train on, hence the large share.
     scoring : str, callable or None, default=None
         A scorer, such as of :func:`~sklearn_xc.metrics.make_topk_scorer`. None is nDCG@5 for an
         indicator and precision@1, which is the accuracy, for one class a sample.
     refit : bool, default=True
-        Whether to fit the best pair on all rows. Otherwise only `l1_`, `l2_` and `scores_` are
+        Whether to fit the best pair on all samples. Otherwise only `l1_`, `l2_` and `scores_` are
         there.
     loss, fit_intercept, max_iter, tol, pruning, class_weight, n_jobs, random_state, verbose, \
 label_names, graded, label_feature_weight : object
@@ -64,13 +68,14 @@ label_names, graded, label_feature_weight : object
     Attributes
     ----------
     l1_, l2_ : float
-        The chosen penalties in units of X, of the fit on all rows; with ``refit=False`` as given.
+        The chosen penalties in units of X, of the fit on all samples; with ``refit=False`` as
+        given.
     best_index_ : tuple of int
         Their places in `l1s` and `l2s`.
     scores_ : ndarray of float64, shape (n_l1s, n_l2s, n_splits)
         nan for pairs that were not tried.
     coef_, intercept_, dual_gap_, n_active_, n_iter_ : object
-        Of the fit on all rows, as of :class:`PPDSparseClassifier`.
+        Of the fit on all samples, as of :class:`PPDSparseClassifier`.
     classes_ : ndarray, shape (n_classes,)
     n_features_in_ : int
     feature_names_in_ : ndarray of str, shape (n_features,)
@@ -122,26 +127,26 @@ label_names, graded, label_feature_weight : object
 
     def __init__(
         self,
-        l1s="auto",
-        l2s="auto",
+        l1s: Sequence[float | str] | str = "auto",
+        l2s: Sequence[float | str] | str = "auto",
         *,
-        search="lines",
-        cv=0.4,
-        scoring=None,
-        refit=True,
-        loss="squared_hinge",
-        fit_intercept=True,
-        max_iter=100,
-        tol=0.03,
-        pruning=0.02,
-        class_weight=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        label_names=None,
-        graded=False,
-        label_feature_weight=3.0,
-    ):
+        search: str = "lines",
+        cv: Any = 0.4,
+        scoring: str | Callable[..., float] | None = None,
+        refit: bool = True,
+        loss: str = "squared_hinge",
+        fit_intercept: bool = True,
+        max_iter: int = 100,
+        tol: float = 0.03,
+        pruning: float = 0.02,
+        class_weight: str | dict[Hashable, float] | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+        label_names: ArrayLike | None = None,
+        graded: bool = False,
+        label_feature_weight: float = 3.0,
+    ) -> None:
         self.l1s = l1s
         self.l2s = l2s
         self.search = search
@@ -162,7 +167,14 @@ label_names, graded, label_feature_weight : object
         self.label_feature_weight = label_feature_weight
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None, label_features=None, classes=None):
+    def fit(
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        sample_weight: ArrayLike | None = None,
+        label_features: MatrixLike | None = None,
+        classes: ArrayLike | None = None,
+    ) -> Self:
         """Choose the penalties, and fit with them.
 
         Parameters
@@ -215,24 +227,34 @@ label_names, graded, label_feature_weight : object
             progress.finish()
         return self
 
-    def _plain(self, **others):
+    def _plain(self, **others: Any) -> PPDSparseClassifier:
         """Return the estimator that is fitted."""
         parameters = self.get_params(deep=False)
         parameters = {name: value for name, value in parameters.items() if name not in OWN}
         return PPDSparseClassifier(**{**parameters, "verbose": 0, **others})
 
-    def _part(self, X, y, weight, split, of_labels):
-        """Return the part that fits training rows of a split and scores its test rows."""
+    def _part(
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        weight: np.ndarray | None,
+        split: tuple[np.ndarray, np.ndarray],
+        of_labels: dict[str, Any],
+    ) -> HeldOutPart:
+        """Return the part that fits training samples of a split and scores its test samples."""
         train, test = split
         held_out = take(X, test), take(y, test)
         if self.graded:
+            # Metrics know labels, not grades.
             held_out = held_out[0], without_grades(held_out[1])
         training = take(X, train), take(y, train), None if weight is None else weight[train]
+        # Duals are handed from pair to pair, which pruned weights would not match; a coarse fit
+        # ranks pairs as a fine one does.
         model = self._plain(warm_start=True, tol=max(self.tol, TOL), pruning=0.0)
         options = {} if weight is None else {"sample_weight": weight[test]}
         return HeldOutPart(model, training, held_out, self._scorer(model), options, of_labels)
 
-    def _scorer(self, model):
+    def _scorer(self, model: PPDSparseClassifier) -> Callable[..., float]:
         """Return what scores a fit on held-out samples."""
         if self.scoring is None:
             several = self._encoding.kind == "multilabel"
@@ -241,16 +263,17 @@ label_names, graded, label_feature_weight : object
             return self.scoring
         return check_scoring(model, scoring=self.scoring)
 
-    def _adopt(self, model):
+    def _adopt(self, model: PPDSparseClassifier) -> None:
         """Become the model of the best pair."""
         for name in ADOPTED:
             setattr(self, name, getattr(model, name))
         self._set_linear_model(model.coef_, model.intercept_)
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return "intercept_" in vars(self)  # not after refit=False
 
-    def _check_loaded(self, mapped):
+    def _check_loaded(self, mapped: bool) -> None:
+        """Check the attributes of a model from a file."""
         super()._check_loaded(mapped)
         require_attributes(
             self,
@@ -263,7 +286,9 @@ label_names, graded, label_feature_weight : object
         )
 
 
-def _grid(given, default, name):
+def _grid(
+    given: Sequence[float | str] | str, default: tuple[str, ...], name: str
+) -> Sequence[float | str]:
     """Return the penalties to try, checked."""
     if isinstance(given, str):
         if given != "auto":
@@ -283,10 +308,11 @@ def _grid(given, default, name):
     return values
 
 
-def _weak_to_strong(penalties):
+def _weak_to_strong(penalties: Sequence[float | str]) -> list[int]:
     """Return places of the penalties, the weakest first; of numbers and multiples of "rows" as
     given.
     """
+    # A number and a multiple of "rows" cannot be compared before the rows are known.
     multiples = [in_units(penalty, "") for penalty in penalties]
     if len({number == "rows" for number, _ in multiples}) > 1:
         return list(range(len(penalties)))

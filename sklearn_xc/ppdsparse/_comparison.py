@@ -5,7 +5,7 @@ are where the descent begins. Then rounds follow: descent over the pairs of samp
 a search of all samples for classes within the margin, which also gives the primal objective.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -15,6 +15,7 @@ from .._kernels.ppdsparse._class_comparison import (
     renewed_pairs,
     search_classes,
 )
+from ..base._classifier import BaseXCClassifier
 from ..base._labels import pattern_of
 from ..utils._callbacks import Progress
 from ..utils._csr import narrow_pointers
@@ -22,6 +23,8 @@ from ..utils._matrix import narrow_indices
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import effective_threads
 from ..utils._rows import Rows
+from ..utils._scratch import Scratch
+from ._checkpoint import Checkpoint
 from ._problem import OneVsRestProblem
 from ._solver import LOWEST_SCORE, fit_classes
 
@@ -36,9 +39,11 @@ REFUSED = {  # parameters that speak of classes solved apart, and what they are 
     "feature_threshold": 0.0,
     "graded": False,
 }
+# Starts of the pairs of each sample, their classes (the own one first) and dual variables.
+Pairs: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-def require_comparable(model) -> None:
+def require_comparable(model: BaseXCClassifier) -> None:
     """Raise ValueError for labels and parameters that the loss has no meaning for."""
     if model.loss != "crammer_singer":
         return
@@ -91,14 +96,10 @@ class Comparison(NamedTuple):
         rows = problem.rows if len(kept) == len(own) else problem.rows.take(kept)
         return cls(rows.as_sparse(), own[kept], costs[kept], kept, max(2, Y.shape[1]))
 
-    def pairs(self, dual) -> tuple:
+    def pairs(self, dual: sparse.csr_array) -> Pairs:
         """Return starts, classes and dual variables of the pairs that `dual` names.
 
-        Parameters
-        ----------
-        dual : csr_array of float32 (n_columns, n_samples)
-            Of a one-vs-rest fit or of this loss. What a sample has in its own class is left out,
-            and the others are made smaller where their sum exceeds the cost.
+        It is (n_columns, n_samples), of a one-vs-rest fit or of this loss.
         """
         by_sample = sparse.csr_array(dual.T)[self.kept]
         if dual.shape[0] == 1:  # each sample is in a pair with the other class
@@ -108,11 +109,15 @@ class Comparison(NamedTuple):
             )
         n = np.diff(by_sample.indptr)
         sample = np.repeat(np.arange(len(n)), n)
+        # The dual variable of an own class is the sum of the others, so that of a one-vs-rest fit
+        # is of no use.
         others = by_sample.indices != self.own[sample]
         sample, classes, alpha = sample[others], by_sample.indices[others], by_sample.data[others]
         sums = np.bincount(sample, alpha, minlength=len(n))
+        # sum_k a_k <= C_i, which one-vs-rest duals need not keep.
         scale = np.minimum(1, self.costs / np.maximum(sums, 1e-30))
         starts = np.append(0, np.cumsum(1 + np.bincount(sample, minlength=len(n))))
+        # Each sample begins with its own class, so pair p of sample i stands at p + i + 1.
         at = np.arange(len(sample)) + sample + 1
         all_classes, all_alpha = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.float32)
         all_classes[starts[:-1]], all_alpha[starts[:-1]] = self.own, scale * sums
@@ -139,23 +144,24 @@ class Model(NamedTuple):
 
 
 def compare_classes(
-    problem,
-    settings,
+    problem: OneVsRestProblem,
+    settings: dict[str, Any],
     *,
-    feature_threshold,
-    dual,
-    keep_dual,
-    n_jobs,
-    progress,
-    scratch,
-    checkpoint=None,
-):
+    feature_threshold: float,
+    dual: sparse.csr_array | None,
+    keep_dual: bool,
+    n_jobs: int | None,
+    progress: Progress,
+    scratch: Scratch,
+    checkpoint: Checkpoint | None = None,
+) -> dict[str, Any]:
     """Solve the problem of all classes together; arguments and result as of `fit_classes`.
 
     `dual` may be of either loss. The gap is that of the whole problem, the same for each class.
     """
     n_visits = 0.0
     if dual is None:
+        # It only has to find which classes a sample may be taken for, and about how much.
         loose = settings | {"tol": max(START_TOL, settings["tol"]), "prune": 0.0}
         start = fit_classes(
             problem,
@@ -180,6 +186,7 @@ def compare_classes(
     coef, intercept = model.coef, model.intercept
     n_active = np.bincount(pairs[1], minlength=comparison.n_classes)
     if problem.Y.shape[1] == 1:
+        # One column for two classes: the sign of z_1 - z_0 decides, and so does its size.
         coef, intercept = coef[[1]] - coef[[0]], intercept[[1]] - intercept[[0]]
         n_active = n_active[1:]
     result |= {"gap": np.full(len(intercept), gap), "n_active": n_active}
@@ -187,7 +194,7 @@ def compare_classes(
     return result | {"coef": coef, "intercept": intercept}
 
 
-def _duals_of(comparison: Comparison, pairs: tuple, shape: tuple) -> sparse.csr_array:
+def _duals_of(comparison: Comparison, pairs: Pairs, shape: tuple[int, int]) -> sparse.csr_array:
     """Return the dual variables by class, (n_columns, n_samples)."""
     starts, classes, alpha = pairs
     sample = np.repeat(comparison.kept, np.diff(starts))
@@ -199,7 +206,7 @@ def _duals_of(comparison: Comparison, pairs: tuple, shape: tuple) -> sparse.csr_
     return sorted_rows(sparse.csr_array(entries, shape=shape[::-1]))
 
 
-def sorted_rows(csr) -> sparse.csr_array:
+def sorted_rows(csr: sparse.csr_array) -> sparse.csr_array:
     """Return sparse rows without zeros, ascending, with int32 indices; changes them in place."""
     csr.eliminate_zeros()
     csr.sort_indices()
@@ -207,19 +214,11 @@ def sorted_rows(csr) -> sparse.csr_array:
 
 
 class Rounds:
-    """Rounds of descent and search until the duality gap is closed.
+    """Rounds of descent, on one thread, and search until the duality gap is closed."""
 
-    Parameters
-    ----------
-    comparison : Comparison
-    settings : dict
-        The kernel's `Settings`.
-    n_threads : int
-        Of searches.
-    """
-
-    def __init__(self, comparison: Comparison, settings: dict, n_threads: int):
+    def __init__(self, comparison: Comparison, settings: dict[str, Any], n_threads: int) -> None:
         self._data, self._settings, self._n_threads = comparison, settings, n_threads
+        # x_{i,0} = 1 is part of ||x_i||^2 where there is an intercept.
         squares = comparison.rows.squared_norms() + bool(settings["intercept"])
         self._squares = np.maximum(squares, 1e-20).astype(np.float32)
         self._n_found = min(settings["n_select"] or N_FOUND, comparison.n_classes - 1)
@@ -227,7 +226,7 @@ class Rounds:
         self._missing = counts == 0
         self._rng = np.random.default_rng(settings["seed"])
 
-    def run(self, pairs: tuple, progress: Progress) -> tuple:
+    def run(self, pairs: Pairs, progress: Progress) -> tuple[Model, float, Pairs, int]:
         """Return the model, its gap, its pairs with their dual variables, the number of rounds."""
         settings = self._settings
         progress.start(settings["max_iter"], name="round")
@@ -240,12 +239,15 @@ class Rounds:
             if progress.end(gap=gap) or gap <= settings["tol"]:
                 break
             if number < settings["max_iter"]:
+                # Pairs without a dual variable leave, new violators join: Algorithm 1, steps 2 and
+                # 4.
                 pairs = renewed_pairs(*pairs, model.found)
         return *self._pruned(model, gap, dual, pairs), pairs, number
 
-    def _descend(self, pairs: tuple) -> ClassComparison:
+    def _descend(self, pairs: Pairs) -> ClassComparison:
         """Make passes over all samples, each in a random order; changes the dual variables."""
         rows, settings = self._data.rows, self._settings
+        # A place for each feature of each pair, in three arrays of four bytes.
         n_places = int(np.diff(pairs[0]) @ np.diff(rows.indptr))
         require_memory(
             12 * n_places,
@@ -267,15 +269,16 @@ class Rounds:
             solver.descend(self._rng.permutation(len(self._squares)).astype(np.int32), stop)
         return solver
 
-    def _weights(self, solver: ClassComparison) -> tuple:
+    def _weights(self, solver: ClassComparison) -> tuple[sparse.csr_array, np.ndarray]:
         """Return weights and intercepts, the lowest of classes that no sample has."""
         indptr, indices, data, intercept = solver.weights()
         shape = self._data.n_classes, self._data.rows.shape[1]
         coef = sparse.csr_array((data, indices, narrow_pointers(indptr)), shape=shape)
         coef.eliminate_zeros()
+        # A class without a sample has no term that would raise it.
         return coef, np.where(self._missing, LOWEST_SCORE, intercept)
 
-    def _search(self, coef: sparse.csr_array, intercept: np.ndarray, pairs: tuple) -> Model:
+    def _search(self, coef: sparse.csr_array, intercept: np.ndarray, pairs: Pairs) -> Model:
         """Score all classes of all samples."""
         data, lists = self._data, coef.tocsc()
         lists = lists.indptr.astype(np.int64), lists.indices.astype(np.int32), lists.data
@@ -297,23 +300,25 @@ class Rounds:
         primal = losses.sum() + self._settings["l1"] * np.abs(coef.data).sum(dtype=np.float64)
         return Model(coef, intercept, primal + self._shrinkage(coef, intercept), found)
 
-    def _shrinkage(self, coef, intercept) -> float:
+    def _shrinkage(self, coef: sparse.csr_array, intercept: np.ndarray) -> float:
         """Return l2 / 2 times the squares of weights and intercepts."""
         there = intercept[~self._missing].astype(np.float64)
         squares = np.square(coef.data.astype(np.float64)).sum() + there @ there
         return self._settings["l2"] / 2 * squares
 
-    def _dual_objective(self, model: Model, pairs: tuple) -> float:
+    def _dual_objective(self, model: Model, pairs: Pairs) -> float:
         """Return D, of which `model` has the weights."""
         starts, _, alpha = pairs
         alpha = alpha.astype(np.float64)
+        # D = sum a_k - sum a_k^2 / (2 C_i) - l2 / 2 (|w|^2 + b^2), as w = S(v) / l2.
         alpha[starts[:-1]] = 0  # of own classes, which are sums
         costs = np.repeat(self._data.costs, np.diff(starts))
         losses = (alpha - alpha**2 / (2 * costs)).sum()
         return losses - self._shrinkage(model.coef, model.intercept)
 
-    def _pruned(self, model: Model, gap: float, dual: float, pairs: tuple) -> tuple:
+    def _pruned(self, model: Model, gap: float, dual: float, pairs: Pairs) -> tuple[Model, float]:
         """Return the model without small weights and its gap, if that is closed as well."""
+        # A score moves by sum |w_j x_ij| over what is dropped, and so by `prune` at most.
         largest = self._settings["prune"] / max(self._data.rows.magnitudes().max(), 1e-30)
         if largest <= 0 or gap > self._settings["tol"]:
             return model, gap

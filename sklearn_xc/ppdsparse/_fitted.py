@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
+from ..base._classifier import BaseXCClassifier
 from ..utils._matrix import checked_csr
 from ..utils._records import (
     either,
@@ -17,25 +18,27 @@ from ..utils._records import (
 )
 
 
-def warn_if_late(self, gap, stacklevel=3):
+def warn_if_late(model: BaseXCClassifier, gap: np.ndarray, stacklevel: int = 3) -> None:
     """Warn of classes that `max_iter` has cut short."""
-    late = int((~(gap <= self.tol)).sum())
+    late = int((~(gap <= model.tol)).sum())
     if late:
         warnings.warn(
-            f"max_iter={self.max_iter} rounds did not bring the duality gap of {late} of "
-            f"{len(gap)} classes below tol={self.tol:g} (largest: "
+            f"max_iter={model.max_iter} rounds did not bring the duality gap of {late} of "
+            f"{len(gap)} classes below tol={model.tol:g} (largest: "
             f"{gap.max():.3g}); raise max_iter or tol, or scale the features",
             ConvergenceWarning,
             stacklevel=stacklevel,
         )
 
 
-def warn_if_empty(self, sample_weight, stacklevel):
+def warn_if_empty(
+    model: BaseXCClassifier, sample_weight: np.ndarray | None, stacklevel: int
+) -> None:
     """Warn of a model that light samples have left without weights."""
-    if self.coef_.nnz or sample_weight is None or sample_weight.max() >= 1:
+    if model.coef_.nnz or sample_weight is None or sample_weight.max() >= 1:
         return
     warnings.warn(
-        f"every weight is zero: the penalties, l1_={self.l1_:.3g} and l2_={self.l2_:.3g}, "
+        f"every weight is zero: the penalties, l1_={model.l1_:.3g} and l2_={model.l2_:.3g}, "
         f"outweigh the samples, whose weights are at most {sample_weight.max():.3g}; "
         "multiply these, or set smaller penalties",
         UserWarning,
@@ -43,7 +46,7 @@ def warn_if_empty(self, sample_weight, stacklevel):
     )
 
 
-def check_loaded(model, mapped):
+def check_loaded(model: BaseXCClassifier, mapped: bool) -> None:
     """Check the attributes of a model from a file, beyond those of every classifier."""
     dual = vars(model).get("dual_coef_")
     if dual is not None and not (

@@ -1,5 +1,7 @@
 """One-vs-rest models of different labels as one."""
 
+from collections.abc import Iterable
+
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
@@ -13,10 +15,10 @@ from ..utils._memory_limit import require_memory
 from ._add_labels import WeightColumns, append_columns, columns_of
 
 
-def merge(models):
+def merge(models: Iterable[BaseXCClassifier]) -> BaseXCClassifier:
     """Merge models whose labels are disjoint, trained apart.
 
-    Each label of a one-vs-rest model is a problem of its own, so nothing is computed anew: the
+    Each label of a one-vs-rest model is a problem of its own, so nothing is computed again: the
     scores of the merged model are those of its parts.
 
     Parameters
@@ -31,7 +33,7 @@ def merge(models):
         A new one, with the parameters and the container of predictions of the first, but for
         ``calibration=None``. One class a sample: ``classes_`` is the sorted union. Indicators: the
         columns of the first model, then those of the second, and so on; column names, where there
-        are any, must be disjoint, and columns without names are numbered anew. Weights are sparse.
+        are any, must be disjoint, and columns without names are renumbered. Weights are sparse.
         There is no ``dual_coef_``: a later fit with ``warm_start=True`` starts from nothing.
 
     Raises
@@ -47,9 +49,9 @@ def merge(models):
 
     Notes
     -----
-    A class of a multiclass model was trained against the rows of its own model. Trained on the
-    same rows (as an indicator of a part of the labels, or with all other labels as one class)
-    scores are comparable; otherwise the merged ranking is as good as the rows are alike.
+    A class of a multiclass model was trained against the samples of its own model. Trained on the
+    same samples (as an indicator of a part of the labels, or with all other labels as one class)
+    scores are comparable; otherwise the merged ranking is as good as the samples are alike.
 
     Examples
     --------
@@ -76,6 +78,7 @@ def merge(models):
     require_memory(
         8 * n_weights + 16 * n_columns, f"merge: {n_weights} weights", "prune the models before"
     )
+    # Columns of indicators stay in their order; classes take their places in the sorted union.
     places = np.arange(n_columns)
     if first._encoding.kind == "multilabel":
         labels = [model.classes_ for model in models]
@@ -90,8 +93,10 @@ def merge(models):
                 raise ValueError("models have classes in common; their classes must be disjoint")
         places = np.concatenate([np.searchsorted(classes, model.classes_) for model in models])
         kind, dtype, container = "multiclass", classes.dtype, None
+        # A model of two classes alone stays one, with the one column that it has.
         if len(models) == 1 and len(classes) == 2:
             kind, parts, places = "binary", [_of_model_itself(first)], np.arange(1)
+    # A calibration is of the scores of one model's labels only.
     model = clone(first).set_params(calibration=None)
     model._encoding = LabelEncoding(kind, classes, dtype, container)
     model.classes_ = classes
@@ -102,8 +107,9 @@ def merge(models):
     model.n_iter_ = max(part.n_iter_ for part in models)
     model.dual_gap_ = np.concatenate([part.gap for part in parts])[order]
     model.n_active_ = np.concatenate([part.n_active for part in parts])[order]
-    supports = [part._support for part in models]
-    if all(support is not None for support in supports):
+    # One model that does not know its support leaves the merged one without.
+    supports: list[np.ndarray] = [part._support for part in models if part._support is not None]
+    if len(supports) == len(models):
         support = np.concatenate(supports)
         model._support = support if kind == "binary" else support[order]
     coef = sparse.vstack([part.coef for part in parts], format="csr")
@@ -114,12 +120,14 @@ def merge(models):
     return model
 
 
-def _of_model_itself(model):
+def _of_model_itself(model: BaseXCClassifier) -> WeightColumns:
+    """Return the one column of a model of two classes as it is."""
     coef = sparse.csr_array(checked_weights(model.coef_))
     return WeightColumns(coef, model.intercept_, model.dual_gap_, model.n_active_, None)
 
 
-def _check_models(models):
+def _check_models(models: list) -> None:
+    """Raise ValueError or TypeError for models that have no common scale, or other features."""
     if not models:
         raise ValueError("merge needs at least one model")
     first = models[0]

@@ -10,12 +10,13 @@ many as a share of the work of the whole fit allows, on the positives of these l
 all other samples, and each fit begins with the dual variables of an earlier one.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import joblib
 import numpy as np
 from scipy import sparse
 
+from ..base._classifier import BaseXCClassifier
 from ..base._labels import pattern_of
 from ..metrics._gains import ndcg_of_rows
 from ..utils._callbacks import Progress
@@ -24,22 +25,13 @@ from ..utils._parallel import in_threads, local_workers
 from ..utils._rows import Rows
 from ..utils._scratch import Scratch
 from ..utils._stacked_rows import stacked
+from ._factor_search import Pair, choose_factors
 from ._problem import OneVsRestProblem, in_units
 from ._solver import arrange, fit_classes
 
 # Factors on the penalties that the rows suggest, which are the first pair.
 L1_FACTORS, L2_FACTORS = (0.02, 0.2, 1.0, 4.0), (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
-START = 0.3  # of l2: the middle of what data sets ask for, and cheaper to fit than 1
-HALF_STEP = np.log(10) / 4  # of the logarithm of l2, which the top is from the best pair at most
 SINGLE = 0.2, 0.3  # factors where no label has two samples
-# Standard errors that a gain has to exceed: of a step along l2, and of a step to each l1. A
-# stronger l1 makes a smaller model and need only be as good, nearly as good where samples have
-# several labels, which more often want it. A weaker one makes a larger model and has to gain more,
-# but for samples of one label each with a weak l2: clean labels, which want it.
-ENOUGH, WEAK_L2 = 0.5, 0.3
-ENOUGH_FOR_L1 = {0.02: 1.0, 0.2: 1.0, 4.0: 0.0}
-ENOUGH_FOR_SEVERAL = ENOUGH_FOR_L1 | {4.0: -0.5}
-ENOUGH_FOR_CLEAN = {0.02: 0.5, 0.2: 0.0, 4.0: 0.25}
 TOL = 0.05  # of the fits: with 0.1 they stay too near those that they begin from
 
 MOST_DRAWN, FEWEST_HELD = 500, 100  # held-out samples that are drawn; fewest of all
@@ -69,33 +61,26 @@ ONE_LABEL = 1.3  # labels of a sample, below which the best label counts half of
 LOWEST = -1e9  # score of a class without positives
 
 
-def choose_penalties(problem: OneVsRestProblem, model, settings: dict) -> tuple[float, float]:
+def choose_penalties(
+    problem: OneVsRestProblem, model: BaseXCClassifier, settings: dict[str, Any]
+) -> tuple[float, float]:
     """Choose factors on the penalties that the rows suggest.
 
-    Parameters
-    ----------
-    problem : OneVsRestProblem
-    model : PPDSparseClassifier
-        Its parameters l1, l2 and n_jobs are read.
-    settings : dict
-        The kernel's `Settings`.
-
-    Returns
-    -------
-    times_l1, times_l2 : float
-        1 for a penalty that is not "auto" or a multiple of it.
+    A factor is 1 for a penalty that is not "auto" or a multiple of it. Of the model the parameters
+    l1, l2 and n_jobs are read.
     """
     units, times = zip(in_units(model.l1, "l1"), in_units(model.l2, "l2"), strict=True)
     if "auto" not in units:
         return 1.0, 1.0
     free = tuple(unit == "auto" for unit in units)
     penalties = problem.penalties
+    # Multiples of "auto" are applied to what the pilot chooses, so that it searches without them.
     suggested = penalties._replace(l1=penalties.l1 / times[0], l2=penalties.l2 / times[1])
     n_threads = local_workers(model.n_jobs)
     pilot = pilot_of(problem._replace(penalties=suggested), n_threads)
     if pilot is None:
         single = SINGLE if _labels_are_single(problem) else (1.0, 1.0)
-        return tuple(factor if chosen else 1.0 for factor, chosen in zip(single, free, strict=True))
+        return single[0] if free[0] else 1.0, single[1] if free[1] else 1.0
     scores = PilotScores(pilot, settings, n_threads)
     with joblib.parallel_config(backend="threading"):  # too small for processes or a cluster
         return choose_factors(
@@ -110,7 +95,7 @@ def _labels_are_single(problem: OneVsRestProblem) -> bool:
     return len(counts) >= FEWEST_HELD and np.median(counts[counts > 0]) == 1
 
 
-def _counts_of(Y) -> np.ndarray:
+def _counts_of(Y: sparse.csr_array) -> np.ndarray:
     """Count the positives of each class."""
     return np.bincount(Y.indices, minlength=Y.shape[1])
 
@@ -138,6 +123,7 @@ class Pilot(NamedTuple):
 
 def pilot_of(problem: OneVsRestProblem, n_threads: int = 1) -> Pilot | None:
     """Hold out samples and choose the classes and samples to fit; None if there are too few."""
+    # Texts are never held out: they are no samples.
     rng = np.random.default_rng(SEED)
     with_texts, problem = problem, problem.samples()
     problem = _without_samples_of_weight_zero(problem)
@@ -147,6 +133,8 @@ def pilot_of(problem: OneVsRestProblem, n_threads: int = 1) -> Pilot | None:
     if len(drawn) < FEWEST_HELD // 2:
         return None
     others = np.setdiff1d(np.arange(Y.shape[0]), drawn, assume_unique=True)
+    # Labels of the neighbours are those that a held-out sample may be taken for. Few classes are
+    # those of the drawn samples anyway.
     neighbours = None
     if Y.shape[1] > FEW_CLASSES:
         neighbours = _Neighbours(problem.rows, rng.permutation(others)[:MOST_SEARCHED], n_threads)
@@ -203,7 +191,7 @@ def _without_samples_of_weight_zero(problem: OneVsRestProblem) -> OneVsRestProbl
 class _Draw:
     """Samples to hold out, drawn so that each label keeps most of its positives."""
 
-    def __init__(self, Y, rng: np.random.Generator):
+    def __init__(self, Y: sparse.csr_array, rng: np.random.Generator) -> None:
         self._Y, self._rng = Y, rng
         self.counts = _counts_of(Y)
         self.left = np.where(self.counts > 1, np.maximum(1, self.counts // HELD_SHARE), 0)
@@ -214,6 +202,8 @@ class _Draw:
             order = self._rng.permutation(self._Y.shape[0])
             return order[: min(MOST_DRAWN, len(order) // HELD_SHARE)]
         has_shared = self._Y @ (self.counts > 1).astype(np.int64) > 0
+        # A label with one sample could not be learnt without it, and would count as a failure of
+        # every pair.
         order = self._rng.permutation(np.flatnonzero(has_shared))
         drawn = []
         for sample in order[: 20 * MOST_DRAWN]:
@@ -248,9 +238,11 @@ class _Draw:
         return np.array(held, dtype=np.int64), np.array(share)
 
     def _labels(self, sample: int) -> np.ndarray:
+        """Return the labels of a sample."""
         return self._Y.indices[self._Y.indptr[sample] : self._Y.indptr[sample + 1]]
 
     def _shared_labels(self, sample: int) -> np.ndarray:
+        """Return the labels of a sample that others have too."""
         labels = self._labels(sample)
         return labels[self.counts[labels] > 1]
 
@@ -272,9 +264,10 @@ class _Neighbours:
     one label have.
     """
 
-    def __init__(self, rows: Rows, others: np.ndarray, n_threads: int = 1):
+    def __init__(self, rows: Rows, others: np.ndarray, n_threads: int = 1) -> None:
         self._rows, self._others, self._n_threads = rows, others, n_threads
         searched = rows.take(others)
+        # Of the searched samples alone: the length of the one that asks changes no order.
         lengths = np.sqrt(searched.squared_norms())
         self._inverse = np.float32(1 / np.where(lengths > 0, lengths, np.inf))
         columns = searched.matrix().T
@@ -287,7 +280,7 @@ class _Neighbours:
         near = np.tile(self._others[:k], (len(held), 1))
         at_once = max(1, PRODUCTS_AT_ONCE // len(self._others))
 
-        def search(start):
+        def search(start: int) -> None:
             products = asked[start : start + at_once] @ self._columns
             if self._rows.dense:
                 best = np.argpartition(-products * self._inverse, k - 1, axis=1)[:, :k]
@@ -304,7 +297,13 @@ class _Neighbours:
         return near
 
 
-def _candidates(problem, draw: _Draw, drawn: np.ndarray, neighbours, fewest: int) -> tuple:
+def _candidates(
+    problem: OneVsRestProblem,
+    draw: _Draw,
+    drawn: np.ndarray,
+    neighbours: _Neighbours | None,
+    fewest: int,
+) -> tuple[int, np.ndarray, np.ndarray]:
     """Take drawn samples as long as their labels and neighbours' labels are few enough to fit.
 
     Returns their number, which is `fewest` at least, the classes and the neighbours.
@@ -324,6 +323,7 @@ def _candidates(problem, draw: _Draw, drawn: np.ndarray, neighbours, fewest: int
         nearest = neighbours.of(some, k) if neighbours else some[:0]
         for samples in some, nearest.ravel():
             more[Y[samples].indices] = True
+        # Samples that could still be held out, at no cost in classes (`with_more_of_their_labels`).
         spare = draw.left[np.unique(Y[drawn[:n_drawn]].indices)].sum()
         enough = n_drawn + spare / n_labels >= 1.3 * FEWEST_FOR_WORK
         if n_drawn >= fewest and enough and of_pilot[more].sum() > most:
@@ -333,7 +333,9 @@ def _candidates(problem, draw: _Draw, drawn: np.ndarray, neighbours, fewest: int
     return n_drawn, np.flatnonzero(there), np.concatenate(near)
 
 
-def _training_samples(Y, samples, near, rng) -> tuple[np.ndarray, np.ndarray]:
+def _training_samples(
+    Y: sparse.csr_array, samples: np.ndarray, near: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
     """Choose the samples to fit on, and the factors on their weights.
 
     Neighbours and positives of each class are kept; some of the others stand for all of them.
@@ -353,6 +355,7 @@ def _training_samples(Y, samples, near, rng) -> tuple[np.ndarray, np.ndarray]:
     drawn = rng.permutation(negative)[: min(MOST_OTHERS, -(-len(negative) // OTHERS_SHARE))]
     kept[drawn] = True
     factor = np.ones(len(samples), dtype=np.float32)
+    # The ones kept stand for all of them: classes meet as much negative weight as in the fit.
     factor[drawn] = len(negative) / max(1, len(drawn))
     return samples[kept], factor[kept]
 
@@ -363,27 +366,20 @@ def _training_samples(Y, samples, near, rng) -> tuple[np.ndarray, np.ndarray]:
 class PilotScores:
     """Scores of held-out samples at pairs of factors, each pair fitted when it is first needed.
 
-    Parameters
-    ----------
-    pilot : Pilot
-    settings : dict
-        The kernel's `Settings`.
-    n_jobs : int
-
     Attributes
     ----------
     one_label : bool
         Whether samples have hardly more than one label each.
     """
 
-    def __init__(self, pilot: Pilot, settings: dict, n_jobs: int):
+    def __init__(self, pilot: Pilot, settings: dict[str, Any], n_jobs: int) -> None:
         self._pilot, self._n_jobs = pilot, n_jobs
         self._settings = settings | {"tol": max(TOL, settings["tol"]), "prune": 0.0}
         self._arranged = arrange(pilot.problem, self._settings, 0.0, n_jobs, Scratch())
         self.one_label = pilot.truth.sum(axis=1).mean() < ONE_LABEL
         self._scores, self._duals = {}, {}
 
-    def of(self, pair: tuple, near: tuple | None = None) -> np.ndarray:
+    def of(self, pair: Pair, near: Pair | None = None) -> np.ndarray:
         """Return the score of each held-out sample, from the dual variables of a pair nearby."""
         if pair not in self._scores:
             result = self._fit(pair, self._duals.get(near))
@@ -391,19 +387,22 @@ class PilotScores:
             self._scores[pair] = self._rank(result["coef"], result["intercept"])
         return self._scores[pair]
 
-    def mean(self, pair: tuple, near: tuple | None = None) -> float:
+    def mean(self, pair: Pair, near: Pair | None = None) -> float:
         """Return the mean score at a pair."""
         return float(np.average(self.of(pair, near), weights=self._pilot.weight))
 
-    def gain(self, pair: tuple, over: tuple) -> float:
+    def gain(self, pair: Pair, over: Pair) -> float:
         """Return the mean gain of a pair over another one, in standard errors of this mean."""
         weight = self._pilot.weight / self._pilot.weight.sum()
         before = self.of(over)
+        # By sample, so that what is hard about a sample cancels: the error of a mean of
+        # differences.
         gains = self.of(pair, over) - before
         mean = weight @ gains
         return float(mean / max(np.sqrt(weight**2 @ (gains - mean) ** 2), 1e-12))
 
-    def _fit(self, pair, dual) -> dict:
+    def _fit(self, pair: Pair, dual: sparse.csr_array | None) -> dict[str, Any]:
+        """Fit the pilot at a pair of factors, from dual variables of another pair."""
         problem, penalties = self._pilot.problem, self._pilot.problem.penalties
         of_pair = {"l1": pair[0] * penalties.l1, "l2": pair[1] * penalties.l2}
         with Scratch() as scratch:
@@ -419,13 +418,14 @@ class PilotScores:
                 arranged=self._arranged,
             )
 
-    def _rank(self, coef, intercept) -> np.ndarray:
+    def _rank(self, coef: sparse.csr_array, intercept: np.ndarray) -> np.ndarray:
         """Compute nDCG@5 of each held-out sample; its mean with precision@1 for one label."""
         rows, truth = self._pilot.held_rows.matrix(), self._pilot.truth
+        # -1e18 would take all digits of a score in float32.
         lowest, columns = np.maximum(intercept, LOWEST), coef.T.tocsr()
         at_once = max(1, SCORES_AT_ONCE // truth.shape[1])
 
-        def hits_of(start):
+        def hits_of(start: int) -> np.ndarray:
             some = slice(start, start + at_once)
             scores = rows[some] @ columns
             scores = lowest + (scores.toarray() if sparse.issparse(scores) else scores)
@@ -445,76 +445,3 @@ def _hits(scores: np.ndarray, truth: np.ndarray) -> np.ndarray:
     best = np.argpartition(-scores, k - 1, axis=1)[:, :k]
     order = np.argsort(-np.take_along_axis(scores, best, axis=1), axis=1, kind="stable")
     return np.take_along_axis(truth, np.take_along_axis(best, order, axis=1), axis=1)
-
-
-# ------------------------------------------------------------------------------- the search
-
-
-def choose_factors(scores: PilotScores, l1_factors: tuple, l2_factors: tuple) -> tuple:
-    """Search for the pair of factors with the best mean score, from l1 at 1.
-
-    First l2 uphill; then l1, first in the way in which it is more often right; then the top of the
-    parabola along l2. At another l1 this is as wide as at 1, and one more pair tells where it is.
-    """
-    line = [(1.0, l2) for l2 in l2_factors]
-    start = 1.0, START if len(l2_factors) > 1 else 1.0
-    pair = _climb(scores, line, start, (-1, 1))
-    ways = (-1, 1) if _clean(scores, pair[1]) else (1, -1)
-    l1, l2 = _climb(scores, [(l1, pair[1]) for l1 in l1_factors], pair, ways)
-    bend, slope = _parabola(scores, line, pair)
-    if l1 != 1.0:
-        way = 1 if slope > 0 else -1
-        line = [(l1, l2) for l2 in l2_factors]
-        pair = _climb(scores, line, (l1, l2), (way,))
-        if pair[1] != l2:
-            bend, slope = _parabola(scores, line, pair)
-        elif bend < 0:
-            slope = _slope(scores, line, pair, way, bend)
-    if bend >= 0:
-        return pair
-    farthest = np.log(pair[1] / l2_factors[0]), np.log(l2_factors[-1] / pair[1])
-    way = np.clip(-slope / (2 * bend), -min(HALF_STEP, farthest[0]), min(HALF_STEP, farthest[1]))
-    return l1, float(pair[1] * np.exp(way))
-
-
-def _climb(scores: PilotScores, line: list, pair: tuple, steps: tuple) -> tuple:
-    """Move along a line of pairs as long as the mean score rises, in the first way that does."""
-    start = at = line.index(pair)
-    for step in steps:
-        while 0 <= at + step < len(line) and _gains(scores, line[at + step], line[at]):
-            at += step
-        if at != start:
-            break
-    return line[at]
-
-
-def _gains(scores: PilotScores, pair: tuple, over: tuple) -> bool:
-    """Return whether a pair gains enough over the one beside it."""
-    enough = ENOUGH
-    if pair[0] != over[0]:
-        one = ENOUGH_FOR_CLEAN if _clean(scores, pair[1]) else ENOUGH_FOR_L1
-        enough = (one if scores.one_label else ENOUGH_FOR_SEVERAL)[pair[0]]
-    return scores.gain(pair, over) > enough
-
-
-def _clean(scores: PilotScores, l2: float) -> bool:
-    """Return whether labels look clean: one a sample, and little shrinkage is right."""
-    return scores.one_label and l2 <= WEAK_L2
-
-
-def _parabola(scores: PilotScores, line: list, pair: tuple) -> tuple[float, float]:
-    """Return bend and slope at a pair of the parabola through it and the pairs beside it."""
-    at = line.index(pair)
-    beside = line[max(0, at - 1) : at + 2]
-    if len(beside) < 3:
-        return 0.0, 0.0
-    places = np.log([l2 / pair[1] for _, l2 in beside])
-    bend, slope, _ = np.polyfit(places, [scores.mean(other, pair) for other in beside], 2)
-    return bend, slope
-
-
-def _slope(scores: PilotScores, line: list, pair: tuple, way: int, bend: float) -> float:
-    """Return the slope at a pair of the parabola of a bend through it and the next pair."""
-    other = line[line.index(pair) + way]
-    place = np.log(other[1] / pair[1])
-    return (scores.mean(other, pair) - scores.mean(pair)) / place - bend * place

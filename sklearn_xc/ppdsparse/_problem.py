@@ -6,13 +6,15 @@ labels is chosen by `_penalty_pilot`.
 """
 
 import re
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
 
-from .._kernels.ppdsparse._likeness import scores_of, squares_of_products, weighted_sum
-from ..base._label_texts import NO_TEXTS
+from .._kernels.ppdsparse._problem import scores_of, squares_of_products, weighted_sum
+from ..base._classifier import BaseXCClassifier
+from ..base._label_texts import NO_TEXTS, Texts
 from ..base._labels import pattern_of
 from ..training._class_weight import weights_of_labels
 from ..utils._column_map import WIDE, ColumnMap, used_columns
@@ -39,40 +41,41 @@ LARGEST_WEIGHT = 1e30  # of a loss, so that sums of losses do too
 
 
 class Penalties(NamedTuple):
-    """Numbers for `l1` and `l2`, and the coordinates in which they hold.
-
-    Attributes
-    ----------
-    l1, l2 : float
-    coordinates : Coordinates
-    """
+    """Numbers for `l1` and `l2`, and the coordinates in which they hold."""
 
     l1: float
     l2: float
     coordinates: Coordinates
 
-    def strengths(self):
+    def strengths(self) -> dict[str, float]:
         """Return l1 and l2 as `Settings` of the kernel have them."""
         return {"l1": self.l1, "l2": self.l2}
 
-    def outside(self):
+    def outside(self) -> tuple[float, float]:
         """Return l1 and l2 for X as it is, where one number can say it; the scaled ones
         otherwise.
         """
         scale = self.coordinates.scale
+        # <w, x> and |w_j| keep their meaning if w is measured in 1 / |x|: l1 goes with |x|, l2 with
+        # its square. Columns of different scales have no one such number.
         factors = (1, 1) if np.ndim(scale) else (scale, scale**2)
         return float(self.l1 * factors[0]), float(self.l2 * factors[1])
 
-    def model_outside(self, coef, intercept):
+    def model_outside(
+        self, coef: sparse.csr_array, intercept: np.ndarray
+    ) -> tuple[sparse.csr_array, np.ndarray]:
         """Return sparse weights and intercepts of a fit inside, for X as it is; changes coef."""
         coordinates = self.coordinates
         if coordinates.changes_nothing:
             return coef, intercept
         scale = coordinates.scale
+        # w inside belongs to x / scale, so that outside it is w / scale; stretch by stretch, for
+        # coef may lie on disk.
         for _, entries in stretches(coef.indptr):
             of_entries = scale[coef.indices[entries]] if np.ndim(scale) else scale
             coef.data[entries] = coef.data[entries] / of_entries
         if coordinates.mean is not None:
+            # <w, x - mean> + b = <w, x> + (b - <w, mean>).
             intercept = (intercept - coef @ coordinates.mean).astype(np.float32)
         return coef, intercept
 
@@ -103,31 +106,32 @@ class OneVsRestProblem(NamedTuple):
     columns: ColumnMap | None = None
 
     @classmethod
-    def of(cls, model, rows, Y, sample_weight, empty, is_new=None, texts=NO_TEXTS):
+    def of(
+        cls,
+        model: BaseXCClassifier,
+        rows: Rows,
+        Y: sparse.csr_array,
+        sample_weight: np.ndarray | None,
+        empty: Callable[..., np.ndarray],
+        is_new: np.ndarray | None = None,
+        texts: Texts = NO_TEXTS,
+    ) -> Self:
         """Return the problem of a PPDSparseClassifier whose classes are known.
 
-        Parameters
-        ----------
-        model : PPDSparseClassifier
-        rows : Rows
-            As they were given.
-        Y : csr_array (n_samples, n_columns)
-        sample_weight : ndarray of float32 (n_samples,), or None
-        empty : callable
-            Makes an array as large as the values of X, as :func:`numpy.empty`.
-        is_new : ndarray of bool (n_classes,), default=None
-            Which classes count for "balanced"; by default all.
-        texts : Texts, default=NO_TEXTS
-            Further rows, by which neither penalties nor weights of classes go.
+        `empty` makes arrays as large as the values of X; `is_new` says which classes count for
+        "balanced", by default all.
         """
+        # Texts come last: neither penalties nor weights of classes go by them.
         if sample_weight is None:
             sample_weight = np.ones(rows.shape[0], dtype=np.float32)
         class_weight = factors_of_classes(model, Y, sample_weight, is_new)
         weight_below = texts.weights_below(sample_weight, rows.shape[0])
         require_weights_in_range(weight_below, class_weight)
+        # Rows that are mostly zeros are searched by columns, which dense rows have not.
         rows = rows.compact()
         columns = _used_of(rows, texts)
         if columns is not None:
+            # Memory for sixteen classes is D * 109 bytes: unused features would be paid for.
             rows = rows.narrowed(columns, empty)
             texts = texts._replace(rows=texts.rows.narrowed(columns)) if texts.n else texts
         with single_threaded_blas():  # its threads cost more than such small products
@@ -138,7 +142,7 @@ class OneVsRestProblem(NamedTuple):
         Y = texts.labels_below(Y, model._encoding.kind == "binary")
         return cls(inside, Y, weight_below, class_weight, penalties, texts.n, columns)
 
-    def in_all_columns(self, coef):
+    def in_all_columns(self, coef: sparse.csr_array) -> sparse.csr_array:
         """Return weights of the columns of the rows as those of the columns of X; changes coef."""
         if self.columns is None:
             return coef
@@ -147,7 +151,7 @@ class OneVsRestProblem(NamedTuple):
         coef.resize((coef.shape[0], self.columns.n_columns))
         return coef
 
-    def samples(self):
+    def samples(self) -> Self:
         """Return the same problem without the texts of labels; shares all arrays."""
         if not self.n_texts:
             return self
@@ -155,7 +159,7 @@ class OneVsRestProblem(NamedTuple):
         parts = {"rows": first(self.rows, n), "Y": self.Y[:n], "n_texts": 0}
         return self._replace(sample_weight=self.sample_weight[:n], **parts)
 
-    def with_factors(self, times_l1, times_l2):
+    def with_factors(self, times_l1: float, times_l2: float) -> Self:
         """Return the same problem with other multiples of its penalties."""
         penalties = self.penalties
         return self._replace(
@@ -163,17 +167,23 @@ class OneVsRestProblem(NamedTuple):
         )
 
 
-def _used_of(rows, texts):
+def _used_of(rows: Rows, texts: Texts) -> ColumnMap | None:
     """Return the columns that rows and texts have entries in, if few of very many; else None."""
     n_columns = rows.shape[1]
     if rows.dense or n_columns < WIDE:
         return None
+    # A feature that only a text has gets a weight too.
     indices = np.append(rows.indices, texts.rows.indices) if texts.n else rows.indices
     used = used_columns(indices, n_columns)
     return None if used is None else ColumnMap(used, n_columns)
 
 
-def factors_of_classes(model, Y, sample_weight, is_new=None):
+def factors_of_classes(
+    model: BaseXCClassifier,
+    Y: sparse.csr_array,
+    sample_weight: np.ndarray,
+    is_new: np.ndarray | None = None,
+) -> np.ndarray:
     """Return weights of the negatives and positives of each column of Y, float32 (n_columns, 2).
 
     They follow how many samples have a label, whatever its grades.
@@ -184,18 +194,21 @@ def factors_of_classes(model, Y, sample_weight, is_new=None):
         return weights.astype(np.float32)
     sample_weight = sample_weight.astype(np.float64)
     positives = pattern_of(Y).T @ sample_weight
+    # One column says both classes: what is no positive of the second is one of the first.
     counts = np.append(sample_weight.sum() - positives, positives) if binary else positives
     if is_new is not None:  # "balanced" is by the mean of the counts, of which those count
         counts[~is_new] = counts[is_new].mean()
     n_rows = sample_weight.sum()
     per_class = weights_of_labels(model.class_weight, model.classes_, counts, n_rows)
     if binary:
+        # C_i of equation 9's losses: negatives of the column are the first class.
         return per_class.reshape(1, 2).astype(np.float32)
     weights[:, 1] = per_class
     return weights.astype(np.float32)
 
 
-def require_weights_in_range(sample_weight, class_weight):
+def require_weights_in_range(sample_weight: np.ndarray, class_weight: np.ndarray) -> None:
+    """Raise ValueError for weights of which float32 cannot hold the sums of losses."""
     largest = float(sample_weight.max()) * float(class_weight.max())
     if largest > LARGEST_WEIGHT:
         raise ValueError(
@@ -205,23 +218,17 @@ def require_weights_in_range(sample_weight, class_weight):
         )
 
 
-def penalties_of(l1, l2, rows, sample_weight, empty=np.empty):
+def penalties_of(
+    l1: float | str,
+    l2: float | str,
+    rows: Rows,
+    sample_weight: np.ndarray,
+    empty: Callable[..., np.ndarray] = np.empty,
+) -> Penalties:
     """Return the penalties of a fit, before the labels have been looked at.
 
-    Parameters
-    ----------
-    l1, l2 : float, "auto", "rows" or a multiple of these such as "0.3*rows"
-        In units of X. "auto" is what the rows suggest, with which a pilot begins.
-    rows : Rows
-    sample_weight : ndarray of float32 (n_samples,)
-    empty : callable
-        Makes an array as large as the values of X, as :func:`numpy.empty`.
-
-    Returns
-    -------
-    penalties : Penalties
-        In other coordinates than those of X only where l2 is no number, and with columns of one
-        size only if l1 is none either: a number given is in one unit.
+    "auto" is what the rows suggest, with which a pilot begins. The coordinates are others than
+    those of X only where l2 is no number.
     """
     (l1, times_l1), (l2, times_l2) = in_units(l1, "l1"), in_units(l2, "l2")
     if not (isinstance(l1, str) or isinstance(l2, str)):
@@ -230,13 +237,10 @@ def penalties_of(l1, l2, rows, sample_weight, empty=np.empty):
     return found._replace(l1=times_l1 * found.l1, l2=times_l2 * found.l2)
 
 
-def in_units(penalty, name):
+def in_units(penalty: float | str | None, name: str) -> tuple[float | str, float]:
     """Read a penalty: a number and 1, or the unit, "auto" or "rows", and the factor before it.
 
-    Raises
-    ------
-    ValueError
-        If it is a text of another form; `name` is what the error calls it.
+    Raises ValueError for a text of another form, and calls it by `name`.
     """
     if not isinstance(penalty, (str, type(None))):
         return penalty, 1.0
@@ -250,8 +254,15 @@ def in_units(penalty, name):
     return found["unit"], factor
 
 
-def _of_rows(l1, l2, rows, sample_weight, empty):
+def _of_rows(
+    l1: float | str,
+    l2: float | str,
+    rows: Rows,
+    sample_weight: np.ndarray,
+    empty: Callable[..., np.ndarray],
+) -> Penalties:
     """Compute what the rows suggest for the penalties that are no numbers."""
+    # Samples of weight zero are not there, for lengths and means neither.
     there = sample_weight > 0
     if not there.all():
         rows, sample_weight = rows.take(there), sample_weight[there]
@@ -261,25 +272,28 @@ def _of_rows(l1, l2, rows, sample_weight, empty):
     if not isinstance(l2, str):
         return Penalties(_l1_of(rows, sample_weight, squares), l2, Coordinates())
     coordinates = rows.coordinates(sample_weight)
+    # A number for l1 is in the one unit of X, which columns of one size would not have.
     if not isinstance(l1, str) and np.ndim(coordinates.scale):
         coordinates = Coordinates()
     coordinates = _about_the_mean(coordinates, rows, sample_weight)
     inside = rows.inside(coordinates, empty)
     squares = inside.squared_norms()
+    # Inside lengths are in units of `scale`, and a number given goes there the same way.
     l1 = _l1_of(inside, sample_weight, squares) if isinstance(l1, str) else l1 / coordinates.scale
     return Penalties(l1, _l2_of(inside, sample_weight, squares), coordinates)
 
 
-def _without_far_rows(sample_weight, squares):
+def _without_far_rows(sample_weight: np.ndarray, squares: np.ndarray) -> np.ndarray:
     """Return weights with which no row counts as longer than `FAR` typical ones."""
     of_row = shares(np.sqrt(squares), typical_length(squares))
-    return sample_weight if of_row.min() == 1 else np.float32(sample_weight * of_row**2)
+    return sample_weight if of_row.min() == 1 else (sample_weight * of_row**2).astype(np.float32)
 
 
-def _about_the_mean(coordinates, rows, sample_weight):
+def _about_the_mean(coordinates: Coordinates, rows: Rows, sample_weight: np.ndarray) -> Coordinates:
     """Shift dense rows that are alike but for a small part: the intercept knows the rest."""
     if not rows.dense or coordinates.mean is not None:
         return coordinates
+    # mean ||x||^2 = ||mean||^2 + mean ||x - mean||^2: shifted where the second is the smaller part.
     weight = sample_weight / sample_weight.sum(dtype=np.float64)
     mean = _weighted_sum(rows, weight)
     length = weight @ rows.squared_norms()
@@ -289,10 +303,12 @@ def _about_the_mean(coordinates, rows, sample_weight):
     return Coordinates(mean, float(np.sqrt(about_mean)))
 
 
-def _l1_of(rows, sample_weight, squares):
+def _l1_of(rows: Rows, sample_weight: np.ndarray, squares: np.ndarray) -> float:
     """Return a share of the length of rows, or of sum x_ij^2 / sum |x_ij|, the size of their
     entries.
     """
+    # A feature of one support vector has |v_j| = a_i |x_ij| (equation 10); l1 above that would keep
+    # its weight at zero.
     magnitudes, squares = sample_weight @ rows.magnitudes(), sample_weight @ squares
     if not magnitudes > 0:
         return LENGTH_SHARE
@@ -300,19 +316,12 @@ def _l1_of(rows, sample_weight, squares):
     return min(LENGTH_SHARE * length, ENTRY_SHARE * squares / magnitudes)
 
 
-def _l2_of(rows, sample_weight, squares):
-    """Return the penalty suggested by the inner products of different rows, all less the mean row.
-
-    A support vector moves the score of another row by a_i <x_i, x> / l2, so l2 is measured by the
-    root mean square of <x_i, x_j> over pairs, which is ||x||^2 over the root of the number of
-    directions in which rows differ: rows that hardly know one another need large weights. It
-    stays near ||x||^2, the change of a row's own score. Where rows differ in a few directions
-    only, ||x||^2 is the length of the largest of these while others that matter are far smaller;
-    there each direction has many rows and needs little.
-
-    The sum over pairs is taken by random directions; of a row of weight c, c - 1 copies are other
-    rows, so that a weight means this many rows.
-    """
+def _l2_of(rows: Rows, sample_weight: np.ndarray, squares: np.ndarray) -> float:
+    """Return the penalty suggested by inner products of different rows, all less the mean row."""
+    # A support vector moves the score of another row by a_i <x_i, x> / l2, so l2 is measured by the
+    # root mean square of <x_i, x_j> over pairs, which is ||x||^2 over the root of the number of
+    # directions in which rows differ: rows that hardly know one another need large weights. It
+    # stays near ||x||^2, the change of a row's own score.
     weight = sample_weight.astype(np.float64)
     total = weight.sum()
     mean = _weighted_sum(rows, weight) / total
@@ -321,6 +330,9 @@ def _l2_of(rows, sample_weight, squares):
     length = weight @ squares / total
     if not length > 0:
         return 1.0
+    # sum_ij c_i c_j <x_i, x_j>^2 over pairs of different rows: all pairs, by E |X^T C X r|^2 of
+    # random signs r, less each row with itself. Of a row of weight c, c - 1 copies are other rows,
+    # so that a weight means this many rows.
     likeness = -np.minimum(weight, weight**2) @ squares**2
     rng = np.random.default_rng(0)
     bits = np.array([rng.integers(2, size=rows.shape[1], dtype=np.int8) for _ in range(N_PROBES)])
@@ -328,16 +340,18 @@ def _l2_of(rows, sample_weight, squares):
     if not likeness > 0:  # each row is a direction of its own
         return length
     directions = (total * length) ** 2 / likeness
+    # Where rows differ in a few directions only, ||x||^2 is the length of the largest of these
+    # while others that matter are far smaller; there each has many rows and needs little.
     few = min(1.0, directions / MANY_DIRECTIONS)
+    # LIKENESS_SHARE times the root mean square of <x_i, x_j>, length / sqrt(directions).
     return length * few * min(MOST, LIKENESS_SHARE / np.sqrt(directions))
 
 
-def _squares_of_products(rows, sample_weight, mean, bits):
-    """Return |(X - mean).T @ s|^2 of s = sample_weight * ((X - mean) @ r), for each r of signs
-    `bits`.
-
-    Of sparse rows all in one pass, since the entries are read from memory.
-    """
+def _squares_of_products(
+    rows: Rows, sample_weight: np.ndarray, mean: np.ndarray, bits: np.ndarray
+) -> np.ndarray:
+    """Return |(X - mean).T @ s|^2, s = sample_weight * ((X - mean) @ r), of each r of `bits`."""
+    # Of sparse rows all directions in one pass, since the entries are read from memory.
     if not rows.dense:
         return squares_of_products(rows.indptr, rows.indices, rows.data, sample_weight, mean, bits)
     X, signs = rows.matrix(), np.float32(2) * bits.T - 1
@@ -348,15 +362,16 @@ def _squares_of_products(rows, sample_weight, mean, bits):
     return np.square(off).sum(axis=0)
 
 
-def _weighted_sum(rows, weight):
+def _weighted_sum(rows: Rows, weight: np.ndarray) -> np.ndarray:
     """Return X.T @ weight in float64, for which NumPy would copy all of X."""
     if not rows.dense:
         return weighted_sum(*rows[:3], weight, rows.shape[1])
     X = rows.matrix()
+    # Block by block: float32 rows times float64 weights are copied, a block stays in a cache.
     return sum(weight[some] @ X[some] for some, _ in stretches(rows.indptr, IN_CACHE))
 
 
-def _scores(rows, direction):
+def _scores(rows: Rows, direction: np.ndarray) -> np.ndarray:
     """Return X @ direction in float64, likewise."""
     if not rows.dense:
         return scores_of(*rows[:3], direction)

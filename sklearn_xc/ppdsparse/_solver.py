@@ -1,20 +1,27 @@
 """The run function of PPDSparse: blocks of classes over joblib, and their results as one."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
-from .._kernels.ppdsparse._byte_rows import GROUP, ByteRows, round_rows
-from .._kernels.ppdsparse._problem import Matrix, divide_columns
+from .._kernels.ppdsparse._problem import GROUP, ByteRows, Matrix, divide_columns, round_rows
 from .._kernels.ppdsparse._problem import Problem as KernelProblem
 from .._kernels.ppdsparse._results import name_entries
 from .._kernels.ppdsparse._solver import N_LANES, Spare, solve_classes
 from ..base._labels import pattern_of
+from ..utils._callbacks import Progress
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import blocks_of_classes, local_workers, run_blocks, tell
+from ..utils._rows import Rows
+from ..utils._scratch import Scratch
+from ..utils._typing import Arrays
 from ._assembly import SolvedPart, weights_of_classes
+from ._checkpoint import Checkpoint
 from ._finished import Finished
 from ._ordering import Order, fast_order, order_given
+from ._problem import OneVsRestProblem
 
 LOWEST_SCORE = np.float32(-1e18)  # of classes without positives: finite, and below any other
 DUALS = "dual_indptr", "dual_rows", "dual_values"  # of an earlier fit, class by class
@@ -26,47 +33,36 @@ LARGEST_ERROR = 0.03  # of a row by its length, in the mean: beyond it most rows
 ENTRY = 12  # bytes for each feature and lane: weights, v, and which features they are
 
 
-def require_workspace(n_classes, n_features, n_jobs):
+def require_workspace(n_classes: int, n_features: int, n_jobs: int | None) -> None:
     """Require memory for the sixteen classes that each worker solves, or raise an error."""
+    # A worker without a block of sixteen classes makes no workspace.
     n_workers = min(local_workers(n_jobs), -(-n_classes // N_LANES))
     require_memory(
         n_workers * n_features * N_LANES * ENTRY,
         f"fit: weights of {N_LANES} classes of {n_features} features for each of {n_workers} jobs",
-        "use fewer features (VarianceThreshold() before it drops those that no row has; a feature "
-        "selection, or a smaller hashing, others), or fewer n_jobs",
+        "use fewer features (VarianceThreshold() before it drops those that no sample has; a "
+        "feature selection, or a smaller hashing, others), or fewer n_jobs",
     )
 
 
 def fit_classes(
-    problem,
-    settings,
+    problem: OneVsRestProblem,
+    settings: dict[str, Any],
     *,
     feature_threshold: float,
-    dual,
+    dual: sparse.csr_array | None,
     keep_dual: bool,
     n_jobs: int | None,
-    progress,
-    scratch,
-    checkpoint=None,
-    arranged=None,
-):
+    progress: Progress,
+    scratch: Scratch,
+    checkpoint: Checkpoint | None = None,
+    arranged: "Arranged | None" = None,
+) -> dict[str, Any]:
     """Solve all classes, block by block, but for those that a `Checkpoint` has.
 
-    With a `Scratch` on disk, rows, columns, finished blocks and weights lie there.
-
-    Parameters
-    ----------
-    problem : Problem of `_problem`
-    settings : dict
-        The kernel's `Settings`.
-    dual : csr_array of float32 (n_columns, n_samples), or None
-        To start from.
-    progress : Progress
-        Each block is a step of it.
-    scratch : Scratch
-    checkpoint : Checkpoint, default=None
-    arranged : Arranged, default=None
-        Of the same problem and seed, where it is solved several times.
+    `settings` is the kernel's `Settings`. The fit begins at `dual`, (n_columns, n_samples), if that
+    is given; `arranged` is of the same problem and seed, where it is solved several times. A block
+    is a step of `progress`.
 
     Returns
     -------
@@ -80,15 +76,19 @@ def fit_classes(
     progress.start(len(blocks), name="block")
     arrays = arranged.arrays
     if dual is not None:
+        # Columns in the order of the samples, of which those of weight zero are not there.
         arrays = {**arrays, **_dual_arrays(dual[:, samples])}
     finished = Finished(checkpoint, blocks, problem.rows.shape[::-1], scratch)
+    # Blocks that a checkpoint has are steps of the fit as well.
     for part in finished.parts:
         if part is not None:
             tell(progress, part, _gap_of)
+    # One `Spare` a fit: threads take workspaces from it, and other processes make their own.
     how = settings, keep_dual, Spare()
     _solve_missing(blocks, finished, how, arrays, n_jobs, progress)
     sizes = *problem.Y.shape[::-1], problem.rows.shape[1]
     result = _assemble(finished, sizes, scratch, n_threads)
+    # Weights are those of rows inside; the caller gave X.
     model = problem.penalties.model_outside(result["coef"], result["intercept"])
     result["coef"], result["intercept"] = model
     return result
@@ -107,24 +107,18 @@ class Arranged(NamedTuple):
     """
 
     order: Order
-    blocks: list
-    arrays: dict
+    blocks: list[np.ndarray]
+    arrays: Arrays
 
 
-def arrange(problem, settings, feature_threshold: float, n_threads: int, scratch):
-    """Put a problem in the order in which it is solved.
-
-    Parameters
-    ----------
-    problem : Problem of `_problem`
-    settings : dict
-        The kernel's `Settings`, of which the penalties are not read.
-    scratch : Scratch
-
-    Returns
-    -------
-    arranged : Arranged
-    """
+def arrange(
+    problem: OneVsRestProblem,
+    settings: dict[str, Any],
+    feature_threshold: float,
+    n_threads: int,
+    scratch: Scratch,
+) -> Arranged:
+    """Put a problem in the order in which it is solved; penalties in `settings` are not read."""
     order = _order_of(problem, settings["seed"])
     rows = problem.rows.reordered(*order, scratch.empty, n_threads)
     Y, sample_weight = problem.Y[order.samples], problem.sample_weight[order.samples]
@@ -133,8 +127,11 @@ def arrange(problem, settings, feature_threshold: float, n_threads: int, scratch
     grades = Y.data if Y.dtype == np.float32 else None
     norms = _norms_in_range(rows)
     coarse = None
+    # Section 5.3: the search may read larger entries only. Bytes are for searches that are exact.
     if feature_threshold > 0:
         coarse = rows.above(feature_threshold, scratch.empty)
+    # Classes are independent given the data (section 4), so blocks need not talk to one another;
+    # classes of like frequency converge alike and stay together.
     counts = pattern_of(Y.T) @ sample_weight.astype(np.float64)
     blocks = blocks_of_classes(np.asarray(counts), N_LANES)
     if not blocks:
@@ -163,7 +160,7 @@ def arrange(problem, settings, feature_threshold: float, n_threads: int, scratch
     return Arranged(order, blocks, arrays)
 
 
-def _order_of(problem, seed):
+def _order_of(problem: OneVsRestProblem, seed: int) -> Order:
     """Return the order of samples and features, those of dense rows as they are."""
     rows, weight = problem.rows, problem.sample_weight
     if rows.dense:
@@ -171,45 +168,43 @@ def _order_of(problem, seed):
     return fast_order(np.diff(rows.indptr), rows.entry_counts(weight), seed, weight)
 
 
-def rounded_rows(rows, n_classes: int, empty=np.empty):
-    """Return dense rows as `ByteRows`, or None for rows that are searched in float32.
-
-    Rounding costs about as many operations as searches of FEWEST_CLASSES, and the lists that a
-    search by bytes ends with are shorter than the rows only where there are many of these. Rows
-    whose largest entry is far above the others lose too much.
-
-    Parameters
-    ----------
-    rows : Rows
-    empty : callable
-        Makes an array as large as the values of X, as :func:`numpy.empty`.
-
-    Returns
-    -------
-    rounded : ByteRows or None
-    """
+def rounded_rows(
+    rows: Rows, n_classes: int, empty: Callable[..., np.ndarray] = np.empty
+) -> ByteRows | None:
+    """Return dense rows as `ByteRows`, or None for rows that are searched in float32."""
     n_samples, n_features = rows.shape
+    # Rounding costs about as many operations as searches of FEWEST_CLASSES, and the lists that a
+    # search by bytes ends with are shorter than the rows only where there are many of these.
     if not rows.dense or n_classes < FEWEST_CLASSES:
         return None
     if n_samples < FEWEST_ROWS or not FEWEST_FEATURES <= n_features <= MOST_FEATURES:
         return None
     values = empty((n_samples, -(-n_features // GROUP) * GROUP), np.uint8)
     scale, error, length = round_rows(rows.matrix(), values)
+    # Where one entry is far above the others the rest rounds to nothing.
     if error.sum(dtype=np.float64) > LARGEST_ERROR * length.sum(dtype=np.float64):
         return None
     return ByteRows(values, scale, error, length)
 
 
-def _solve_missing(blocks, finished, how, arrays, n_jobs, progress):
+def _solve_missing(
+    blocks: list[np.ndarray],
+    finished: Finished,
+    how: tuple,
+    arrays: Arrays,
+    n_jobs: int | None,
+    progress: Progress,
+) -> None:
     """Solve the blocks that are not among the finished ones."""
     missing, stop = finished.missing(), np.zeros(1, dtype=np.int32)
     keep = None
     if finished.writes:
 
-        def keep(place, part):
+        def keep(place: int, part: SolvedPart) -> SolvedPart:
             return finished.add(missing[place], part)
 
     try:
+        # The kernel sees Ctrl-C by `stop`, which threads share; processes are ended by joblib.
         solved = run_blocks(
             _solve_block,
             [blocks[number] for number in missing],
@@ -229,23 +224,33 @@ def _solve_missing(blocks, finished, how, arrays, n_jobs, progress):
         finished.parts[number] = part
 
 
-def _solve_block(labels, settings, keep_dual, spare, stop, names, *arrays):
+def _solve_block(
+    labels: np.ndarray,
+    settings: dict[str, Any],
+    keep_dual: bool,
+    spare: Spare,
+    stop: np.ndarray,
+    names: tuple[str, ...],
+    *values: np.ndarray,
+) -> SolvedPart:
     """Solve the classes `labels`; the arrays of the problem have these names."""
-    arrays = dict(zip(names, arrays, strict=True))
+    arrays = dict(zip(names, values, strict=True))
     features, samples = arrays.pop("features"), arrays.pop("samples")
     dual = tuple(arrays.pop(name) for name in DUALS if name in arrays)
     problem = KernelProblem.from_arrays(**arrays)
     part = SolvedPart(*solve_classes(settings, problem, labels, dual, keep_dual, stop, spare))
+    # Positions in the fast order become the caller's numbers, while each worker has its own.
     name_entries(part.n_weights, *part.weights, features)
     name_entries(part.n_duals, *part.duals, samples)
     return part
 
 
-def _gap_of(part):
+def _gap_of(part: SolvedPart) -> dict[str, float]:
+    """Return what a block has come to, for reports of progress."""
     return {"gap": float(part.gap.max())}
 
 
-def _matrix_of(rows, scratch, rounded, n_threads):
+def _matrix_of(rows: Rows, scratch: Scratch, rounded: ByteRows | None, n_threads: int) -> Matrix:
     """Return the rows and, where they are sparse, the columns for kernels."""
     columns = ()
     if not rows.dense:
@@ -255,33 +260,40 @@ def _matrix_of(rows, scratch, rounded, n_threads):
     return Matrix(*given, rounded=rounded)
 
 
-def _norms_in_range(rows):
+def _norms_in_range(rows: Rows) -> np.ndarray:
+    """Return ||x_i||^2 in float32, or raise ValueError."""
     norms = rows.squared_norms()
     if norms.max() > LARGEST_NORM:
         raise ValueError(
-            f"X has a row of squared length {norms.max():.3g}; the solver computes in float32 and "
-            f"takes up to {LARGEST_NORM:g}: scale the features"
+            f"X has a sample of squared length {norms.max():.3g}; the solver computes in float32 "
+            f"and takes up to {LARGEST_NORM:g}: scale the features"
         )
     return norms.astype(np.float32)
 
 
-def _dual_arrays(dual):
-    arrays = dual.indptr, dual.indices, dual.data
-    types = np.int64, np.int32, np.float32
-    arrays = (array.astype(of_type) for array, of_type in zip(arrays, types, strict=True))
+def _dual_arrays(dual: sparse.csr_array) -> Arrays:
+    """Return CSR dual variables by the names and in the types that kernels take."""
+    arrays = (
+        dual.indptr.astype(np.int64),
+        dual.indices.astype(np.int32),
+        dual.data.astype(np.float32),
+    )
     return dict(zip(DUALS, arrays, strict=True))
 
 
-def _assemble(finished, sizes, scratch, n_threads):
+def _assemble(
+    finished: Finished, sizes: tuple[int, int, int], scratch: Scratch, n_threads: int
+) -> dict[str, Any]:
     """Put the classes of all blocks in their places; sizes are of columns, samples, features."""
 
-    def each(name):
+    def each(name: str) -> list[np.ndarray]:
         return [getattr(part, name) for part in finished.parts]
 
     n_columns, n_samples, n_features = sizes
     of_blocks = each("labels")
     labels = np.concatenate(of_blocks)
     result = {
+        # Classes that no block has, without positives, keep these.
         "intercept": np.full(n_columns, LOWEST_SCORE, dtype=np.float32),
         "gap": np.zeros(n_columns),
         "n_active": np.zeros(n_columns, dtype=np.int64),

@@ -1,26 +1,41 @@
 """Scores of the classes that each row may have, with the weights of an inverted index."""
 
+from typing import Protocol
+
 import numpy as np
+from scipy import sparse
 
 from .._kernels.topk import _candidate_scores as kernel
+from ..utils._rows import Rows
 
 
-def candidate_scores(index, coef, rows, starts, places, n_threads: int):
+class RankedWeights(Protocol):
+    """Weights that an index stores for its first classes, also of a part of one in a file."""
+
+    intercept: np.ndarray
+    shape: tuple[int, int]
+
+    def ranks(self, places: np.ndarray) -> np.ndarray:
+        """Return the ranks of classes."""
+
+    def stored(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return stops and starts of each feature, and the weights."""
+
+
+def candidate_scores(
+    index: RankedWeights,
+    coef: sparse.csr_array | None,
+    rows: Rows,
+    starts: np.ndarray,
+    places: np.ndarray,
+    n_threads: int,
+) -> np.ndarray:
     """Score candidates as `InvertedIndex.scores_at` does.
 
-    Parameters
-    ----------
-    index : InvertedIndex
-    coef : CSR of float32 (n_classes, n_features), or None
-        Its weights; None where it has those of all features for all classes.
-    rows : Rows
-        Of as many features.
-    starts, places : ndarray of int64
-
-    Returns
-    -------
-    scores : ndarray of float32 (n_candidates,)
+    `coef` has the weights of the index, (n_classes, n_features); it is None where the index stores
+    those of all features for all classes.
     """
+    # The rank of the class, and where its sparse weights begin and end: one place to read.
     candidates = np.zeros((len(places), 3), dtype=np.int64)
     candidates[:, 0] = index.ranks(places)
     features, values = np.empty(0, np.int32), np.empty(0, np.float32)
@@ -31,6 +46,7 @@ def candidate_scores(index, coef, rows, starts, places, n_threads: int):
         coef is not None, features, values, *index.stored(), index.intercept, index.shape[0]
     )
     n_threads = max(1, min(n_threads, rows.shape[0]))
+    # Twice, since a feature may have a list and stored weights.
     longest = max(1, int(np.diff(rows.indptr).max(initial=0)))
     scores = np.empty(len(places), dtype=np.float32)
     kernel.candidate_scores(

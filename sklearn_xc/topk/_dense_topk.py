@@ -3,7 +3,7 @@
 import numpy as np
 
 
-def best_columns(values, k: int, counted=None):
+def best_columns(values: np.ndarray, k: int, counted: np.ndarray | None = None) -> np.ndarray:
     """Return columns of the k highest values of each row, best first, ties to the smaller column.
 
     Parameters
@@ -27,10 +27,12 @@ def best_columns(values, k: int, counted=None):
     """
     n_rows, n_columns = values.shape
     k = min(k, n_columns)
+    # A partition, not a sort: only the k chosen ones are sorted below.
     kth_best = np.partition(values, n_columns - k, axis=1)[:, n_columns - k, None]
     chosen = values >= kth_best
     if counted is not None:
         chosen &= counted
+    # More than k where the k-th value is there several times: few rows, looked at again.
     tied = np.flatnonzero(np.count_nonzero(chosen, axis=1) > k)
     chosen[tied] = _first_of_ties(chosen[tied], values[tied] > kth_best[tied], k)
     row, column = np.nonzero(chosen)
@@ -42,7 +44,7 @@ def best_columns(values, k: int, counted=None):
     return columns
 
 
-def _first_of_ties(chosen, above, k):
+def _first_of_ties(chosen: np.ndarray, above: np.ndarray, k: np.ndarray | int) -> np.ndarray:
     """Mark entries equal to the k-th best, the first ones, that fill the places left."""
     ties = chosen & ~above
     places_left = k - np.count_nonzero(above, axis=1)

@@ -1,18 +1,23 @@
 """Blocked top-k prediction of linear models with sparse weights."""
 
+from collections.abc import Callable, Iterator
 from copy import copy
 from functools import cached_property
+from types import ModuleType
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 
 from .._kernels.topk import _dense_rows as dense_rows
 from .._kernels.topk import _inverted_index as kernel
-from .._kernels.topk._list_build import count_lists, fill_lists
+from .._kernels.topk._inverted_index import count_lists, fill_lists
 from ..utils._column_map import ColumnMap, used_columns
 from ..utils._csr import even_stretches
 from ..utils._matrix import narrow_indices, normalise
 from ..utils._parallel import in_threads
+from ..utils._rows import Rows
+from ..utils._typing import Matrix
 from ._candidates import candidate_scores
 from ._feature_major import CACHE_LINE, aligned_zeros, feature_major, n_places, padded_intercept
 from ._layout import Layout, ranks_of
@@ -28,7 +33,7 @@ MOST_SCRATCH = 1 << 21
 MOST_NARROW = 1 << 16
 
 
-def class_dtype(n_classes):
+def class_dtype(n_classes: int) -> type[np.integer]:
     """Return the type that holds the number of a class in a list."""
     return np.uint16 if n_classes <= MOST_NARROW else np.int32
 
@@ -87,7 +92,15 @@ class InvertedIndex:
     rows_at_once = ROW_BLOCK
     columns = None
 
-    def __init__(self, coef, intercept, zeros=None, layout=None, n_threads=1, columns=None):
+    def __init__(
+        self,
+        coef: Matrix,
+        intercept: np.ndarray,
+        zeros: Callable[..., np.ndarray] | None = None,
+        layout: Layout | None = None,
+        n_threads: int = 1,
+        columns: ColumnMap | None = None,
+    ) -> None:
         if np.shape(intercept) != (coef.shape[0],):
             raise ValueError(
                 f"intercept_ must have one entry for each of the {coef.shape[0]} rows of coef_, "
@@ -108,7 +121,7 @@ class InvertedIndex:
         self._set_postings()
 
     @classmethod
-    def from_arrays(cls, shape, **arrays):
+    def from_arrays(cls, shape: tuple[int, int], **arrays: Any) -> Self:
         """Return an index of arrays that another one had as its attributes, and that were
         checked.
         """
@@ -119,15 +132,10 @@ class InvertedIndex:
         return index
 
     @classmethod
-    def of_columns(cls, weights, intercept, columns):
+    def of_columns(cls, weights: np.ndarray, intercept: np.ndarray, columns: ColumnMap) -> Self:
         """Return the index of weights that all classes have of the same few columns.
 
-        Parameters
-        ----------
-        weights : ndarray of float32 (n_columns, n_places)
-            As `feature_major` returns them; kept.
-        intercept : ndarray of float32 (n_classes,)
-        columns : ColumnMap
+        `weights` are as `feature_major` returns them, and kept.
         """
         n_classes, (n_columns, n_stored) = len(intercept), weights.shape
         index = cls.__new__(cls)
@@ -141,26 +149,27 @@ class InvertedIndex:
         index._set_postings()
         return index
 
-    def _by_rank(self, values):
+    def _by_rank(self, values: np.ndarray) -> np.ndarray:
+        """Return values of classes in the order of ranks."""
         return values if self.order is None else values[self.order]
 
     @cached_property
-    def _rank_of(self):
+    def _rank_of(self) -> np.ndarray | None:
         """The rank of each class; None where these are their numbers."""
         return None if self.order is None else ranks_of(self.order)
 
-    def ranks(self, places):
+    def ranks(self, places: np.ndarray) -> np.ndarray:
         """Return the ranks of classes."""
         return places if self.order is None else self._rank_of[places]
 
     @cached_property
-    def _lowest(self):
+    def _lowest(self) -> np.ndarray | None:
         """The smallest class of each block, which decides whether ties have to be looked at."""
         if self.order is None:
             return None
         return np.minimum.reduceat(self.order, np.arange(0, len(self.order), n_places(1)))
 
-    def _set_intercept(self, intercept):
+    def _set_intercept(self, intercept: np.ndarray) -> None:
         """Set the intercept of each rank."""
         self.intercept = padded_intercept(intercept)
         falling = -self.intercept[: len(intercept)]
@@ -170,11 +179,12 @@ class InvertedIndex:
             places = np.lexsort((self.order, falling))
         self.by_intercept = places.astype(np.int32)
 
-    def stored(self):
+    def stored(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the weights that are stored for the first classes, as kernels take them."""
         return self.full_stop, self.full_start, np.atleast_2d(self.full_weights)
 
-    def _set_postings(self):
+    def _set_postings(self) -> None:
+        """Give kernels their view of the arrays."""
         self._postings = kernel.Postings(
             self.indptr,
             self.classes,
@@ -187,17 +197,27 @@ class InvertedIndex:
             self._lowest,
         )
 
-    def _set_lists(self, csr, zeros, layout, n_threads):
+    def _set_lists(
+        self,
+        csr: sparse.csr_array,
+        zeros: Callable[..., np.ndarray] | None,
+        layout: Layout,
+        n_threads: int,
+    ) -> None:
+        """Put sparse weights into lists, and where those of the first classes are stored."""
         n_classes, n_features = csr.shape
         self.order, self.full_stop = layout.order, layout.stops
+        # Each thread has classes of about as many weights, counts what it puts into each list, and
+        # then knows where: behind what threads with smaller ranks put there.
         order = np.arange(n_classes) if self.order is None else self.order.astype(np.int64)
         indptr = csr.indptr.astype(np.int64)
         starts = np.append(0, np.cumsum(np.diff(indptr)[order]))  # of each rank
+        # A part costs counts of all features, and has to have far more weights.
         n_parts = min(n_threads, len(csr.indices) // (4 * n_features + 1))
         parts = even_stretches(starts, n_parts)
         lengths = np.zeros((len(parts), n_features), dtype=np.int64)
 
-        def count(number):
+        def count(number: int) -> None:
             some = parts[number]
             of_some = order[some], some.start, self.full_stop
             count_lists(indptr, csr.indices, *of_some, lengths[number])
@@ -210,9 +230,10 @@ class InvertedIndex:
         empty = np.empty if zeros is None else zeros
         self.classes = empty(self.indptr[-1], class_dtype(n_classes))
         self.weights = empty(self.indptr[-1], np.float32)
+        # Where each part goes on in each list; lists are the same for any number of threads.
         free = self.indptr[:-1] + np.cumsum(lengths, axis=0) - lengths
 
-        def fill(number):
+        def fill(number: int) -> None:
             some = parts[number]
             of_some = order[some], some.start, self.full_stop, self.full_start, free[number]
             lists = self.classes, self.weights, self.full_weights
@@ -220,10 +241,12 @@ class InvertedIndex:
 
         list(in_threads(fill, range(len(parts)), n_threads=len(parts)))
 
-    def _set_full(self, coef):
+    def _set_full(self, coef: np.ndarray) -> None:
+        """Store dense weights of all classes, so that no feature has a list."""
         n_classes, n_features = coef.shape
         if coef.dtype == np.float32 and n_classes == 1 and coef.flags.c_contiguous:
             self.full_weights = coef.reshape(-1, 1)
+        # Feature by feature already: read where it lies, with no places behind the classes.
         elif coef.dtype == np.float32 and coef.strides[0] == coef.itemsize:
             self.full_weights = coef.T
         else:
@@ -232,38 +255,31 @@ class InvertedIndex:
         self.indptr = np.zeros(n_features + 1, dtype=np.int64)
         self.classes, self.weights = np.empty(0, np.int32), np.empty(0, np.float32)
 
-    def _arguments(self, rows):
+    def _arguments(self, rows: Rows) -> tuple:
+        """Return rows and weights as kernels take them, or raise ValueError."""
         if rows.shape[1] != self.shape[1]:  # the kernel would read beyond the lists
             raise ValueError(f"X has {rows.shape[1]} features, but coef_ has {self.shape[1]}")
         rows = self._narrow(rows)
         return rows.indptr, rows.indices, rows.data, rows.dense, self._postings
 
-    def _narrow(self, rows):
+    def _narrow(self, rows: Rows) -> Rows:
         """Return a block of rows by the features that lists are of."""
         return rows.narrowed(self.columns)
 
-    def _scratch(self, n_threads):
+    def _scratch(self, n_threads: int) -> np.ndarray:
         """Return the intercepts once for each thread, no two of them on one cache line."""
+        # Two threads that write to one cache line take it from one another.
         scratch = aligned_zeros((n_threads, len(self.intercept) + CACHE_LINE))
         scratch[:, : len(self.intercept)] = self.intercept
         return scratch
 
-    def topk(self, rows, k, n_threads: int, way=0):
-        """Return the k best classes of each row, best first, ties to the smaller class.
+    def topk(
+        self, rows: Rows, k: int, n_threads: int, way: int = 0
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k best classes of each row, best first, ties to the smaller class, and scores.
 
-        Parameters
-        ----------
-        rows : Rows
-        k : int
-            At most the number of classes.
-        way : {0, 1, 2}, default=0
-            Read all scores (1), or only those of classes the row touches (2); 0 takes the cheaper
-            for each row. The results are the same to the last bit.
-
-        Returns
-        -------
-        classes : ndarray of int32, shape (n_rows, k)
-        scores : ndarray of float32, shape (n_rows, k)
+        `way` reads all scores (1), or only those of classes the row touches (2); 0 takes the
+        cheaper for each row. The results are the same to the last bit.
 
         Raises
         ------
@@ -271,7 +287,7 @@ class InvertedIndex:
             If a score overflows float32, or k is not from 1 to the number of classes.
         """
         if not 1 <= k <= self.shape[0]:  # as where `classes_` was set to others than were learnt
-            raise ValueError(f"coef_ has {self.shape[0]} classes, of which k={k} were asked for")
+            raise ValueError(f"coef_ has {self.shape[0]} classes, of which k={k} were requested")
         n_rows = rows.shape[0]
         n_threads = max(1, min(n_threads, n_rows))
         classes = np.empty((n_rows, k), dtype=np.int32)
@@ -281,10 +297,13 @@ class InvertedIndex:
             part = slice(start, start + block.shape[0])
             arguments = *self._arguments(block), scratch, classes[part], scores[part]
             of.topk(*arguments, *(at_once or [way]), n_threads)
+        # An overflow gives infinity or NaN, and NaN has no rank: an error, no answer.
         check_finite(scores)
         return classes, scores
 
-    def _way(self, rows, n_threads, grouped=True):
+    def _way(
+        self, rows: Rows, n_threads: int, grouped: bool = True
+    ) -> tuple[ModuleType, np.ndarray, list[int]]:
         """Choose the kernel for these rows, its scratch memory, and how many it groups."""
         together = self._together(rows, n_threads) if grouped else 1
         if together == 1:
@@ -293,7 +312,7 @@ class InvertedIndex:
         n_scratch = n_threads * together if self._has_lists() else 1
         return dense_rows, self._scratch(n_scratch), [together]
 
-    def _together(self, rows, n_threads):
+    def _together(self, rows: Rows, n_threads: int) -> int:
         """Return how many rows at a time are scored: dense ones share what is read of full
         weights.
         """
@@ -302,18 +321,20 @@ class InvertedIndex:
         n_classes = self.shape[0]
         if 2 * self.full_stop.sum(dtype=np.int64) < n_classes * len(self.full_stop):
             return 1
+        # Together zeros are multiplied too.
         if np.count_nonzero(rows.data) < LEAST_DENSE * len(rows.data):
             return 1
         most = dense_rows.most_together(self._has_lists())
         if self._has_lists():
+            # With lists each row of a group has scores of all classes.
             most = min(most, MOST_SCRATCH // len(self.intercept))
         return max(1, min(most, rows.shape[0] // n_threads))
 
-    def _has_lists(self):
+    def _has_lists(self) -> bool:
         """Return whether a class may be in the list of a feature."""
         return bool((self.full_stop < self.shape[0]).any())
 
-    def scores(self, rows, n_threads):
+    def scores(self, rows: Rows, n_threads: int) -> np.ndarray:
         """Compute all scores: ndarray of float32, shape (n_rows, n_classes)."""
         n_threads = max(1, min(n_threads, rows.shape[0]))
         of, scratch, at_once = self._way(rows, n_threads)
@@ -325,7 +346,7 @@ class InvertedIndex:
         check_finite(out)
         return out
 
-    def positives(self, rows, n_threads):
+    def positives(self, rows: Rows, n_threads: int) -> sparse.csr_array:
         """Return classes with a score above zero: CSR pattern of bool, shape (n_rows, n_classes).
 
         Raises ValueError if a score overflows float32.
@@ -339,6 +360,7 @@ class InvertedIndex:
             which = np.empty(0, dtype=np.int32)
             arguments = *self._arguments(block), scratch, n_found
             of.positives(*arguments, starts, which, *at_once, n_threads)
+            # The kernel counts -1 where a score is not finite.
             check_finite(np.where(n_found < 0, np.nan, 0))
             np.cumsum(n_found, out=starts[1:])
             if starts[-1]:
@@ -357,62 +379,47 @@ class InvertedIndex:
 
     # ----------------------------------------------------------------- of some classes only
 
-    def _is_dense(self):
+    def _is_dense(self) -> bool:
+        """Return whether the weights were dense."""
         return self.full_weights.ndim == 2
 
-    def shifted(self, weight):
+    def shifted(self, weight: np.ndarray) -> Self:
         """Return the index with a weight added to each intercept; shares everything else.
 
-        Parameters
-        ----------
-        weight : ndarray of float32 (n_classes,)
-            Minus infinity for classes that are not to be found.
+        Classes with a weight of minus infinity are not to be found.
         """
         other = copy(self)
         other._set_intercept(self.intercept[: self.shape[0]] + self._by_rank(weight))
         other._set_postings()
         return other
 
-    def part(self, coef, places):
-        """Return an index of some classes, at the cost of a model of these.
+    def part(self, coef: Callable[[], sparse.csr_array], places: np.ndarray) -> "IndexPart":
+        """Return an index of some classes, ascending, at the cost of a model of these.
 
-        Parameters
-        ----------
-        coef : callable
-            Returns the weights, CSR of shape (n_classes, n_features), where they are sparse.
-        places : ndarray of int (n_places,)
-            The classes, ascending.
-
-        Returns
-        -------
-        part : object
-            Has ``topk``, with the numbers and, to the last bit, the scores of this index.
+        Its ``topk`` answers with the numbers and, to the last bit, the scores of this index. `coef`
+        returns the weights, CSR of shape (n_classes, n_features), where they are sparse.
         """
         ranks = self.ranks(places)
         intercept = self.intercept[ranks]
         if self._is_dense():
             return IndexPart(InvertedIndex(self.full_weights[:, places].T, intercept), places)
+        # A feature keeps its list and its stored weights, so sums keep their order and their bits.
         layout = Layout.of_some(ranks, self.full_stop)
         of_some = InvertedIndex(coef()[places], intercept, layout=layout, columns=self.columns)
         return IndexPart(of_some, places)
 
-    def scores_at(self, coef, rows, starts, places, n_threads: int):
+    def scores_at(
+        self,
+        coef: Callable[[], sparse.csr_array],
+        rows: Rows,
+        starts: np.ndarray,
+        places: np.ndarray,
+        n_threads: int,
+    ) -> np.ndarray:
         """Return scores of the candidates of each row, at a cost that grows with their number.
 
-        Parameters
-        ----------
-        coef : callable
-            As of :meth:`part`.
-        rows : Rows
-        starts : ndarray of int64 (n_rows + 1,)
-            Where the candidates of each row begin.
-        places : ndarray of int64 (n_candidates,)
-            Their classes.
-
-        Returns
-        -------
-        scores : ndarray of float32 (n_candidates,)
-            To the last bit those of :meth:`scores`.
+        `places` are their classes, starts[i], ..., starts[i + 1] - 1 those of row i. Scores are, to
+        the last bit, those of :meth:`scores`.
         """
         self._arguments(rows.block(0, 0))  # which checks the number of features
         weights, rows = None if self._is_dense() else coef(), self._narrow(rows)
@@ -423,14 +430,8 @@ class InvertedIndex:
         return scores
 
 
-def all_stored(full_weights, shape):
-    """Return attributes of an index of dense weights, (n_features, n_classes or more).
-
-    Returns
-    -------
-    attributes : dict
-        Of those that say how the weights lie.
-    """
+def all_stored(full_weights: np.ndarray, shape: tuple[int, int]) -> dict[str, Any]:
+    """Return attributes that say how dense weights, (n_features, n_classes or more), lie."""
     n_classes, n_features = shape
     stride = full_weights.strides[0] // full_weights.itemsize
     return {
@@ -444,27 +445,19 @@ def all_stored(full_weights, shape):
 class IndexPart:
     """An index of some classes that answers with their numbers among all."""
 
-    def __init__(self, index, places):
+    def __init__(self, index: Any, places: np.ndarray) -> None:
         self._index, self._places = index, places
 
-    def topk(self, rows, k, n_threads):
+    def topk(self, rows: Rows, k: int, n_threads: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k best of the classes, by their numbers among all, and their scores."""
         best, scores = self._index.topk(rows, k, n_threads)
         return self._places[best], scores
 
 
-def topk_matrix(classes, scores, n_classes: int):
-    """Return the k best classes of each row as one sparse matrix.
+def topk_matrix(classes: np.ndarray, scores: np.ndarray, n_classes: int) -> sparse.csr_array:
+    """Return the k best classes of each row as one sparse matrix (n_rows, n_classes).
 
-    Parameters
-    ----------
-    classes : ndarray of integers (n_rows, k)
-        Different ones in a row; -1 where a row has fewer.
-    scores : ndarray (n_rows, k)
-
-    Returns
-    -------
-    matrix : csr_array (n_rows, n_classes)
-        Of k entries a row, in the order of the columns; zeros are stored.
+    Classes of a row differ, and are -1 where it has fewer. Zeros are stored.
     """
     n_rows = len(classes)
     order = np.argsort(classes, axis=1)
@@ -475,13 +468,13 @@ def topk_matrix(classes, scores, n_classes: int):
     return narrow_indices(sparse.csr_array((values, columns, starts), shape=(n_rows, n_classes)))
 
 
-def row_blocks(rows, size=ROW_BLOCK):
+def row_blocks(rows: Rows, size: int = ROW_BLOCK) -> Iterator[tuple[int, Rows]]:
     """Yield the rows in blocks of this size, each with the number of its first row."""
     for start in range(0, rows.shape[0], size):
         yield start, rows.block(start, min(start + size, rows.shape[0]))
 
 
-def check_finite(scores):
+def check_finite(scores: np.ndarray) -> None:
     """Refuse scores that overflowed."""
     if not np.isfinite(scores).all():
         raise ValueError(

@@ -7,10 +7,12 @@ is dense, and an end that is sparse.
 """
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
+from scipy import sparse
 
-from .._kernels.topk import _list_build as kernel
+from .._kernels.topk import _inverted_index as kernel
 from ._feature_major import n_places
 
 # A feature has its weights stored for the first classes as far as more than this share of them use
@@ -41,12 +43,13 @@ class Layout:
     stops: np.ndarray
 
     @classmethod
-    def of(cls, csr):
+    def of(cls, csr: sparse.csr_array) -> Self:
         """Return the layout for sparse weights, class by class."""
         n_classes, n_features = csr.shape
         if n_classes <= FEW_CLASSES:
             used = np.bincount(csr.indices, minlength=n_features)
             return cls(None, np.where(used > FULL_SHARE * n_classes, n_classes, 0).astype(np.int32))
+        # Classes with many weights first; stable, so that the same weights have the same ranks.
         order = np.argsort(-np.diff(csr.indptr), kind="stable")
         stops = np.zeros(n_features, dtype=np.int32)
         kernel.dense_prefixes(
@@ -63,26 +66,22 @@ class Layout:
         return cls(None if is_plain else order.astype(np.int32), stops)
 
     @classmethod
-    def of_some(cls, ranks, stops):
+    def of_some(cls, ranks: np.ndarray, stops: np.ndarray) -> Self:
         """Return the layout of some classes, renumbered from 0; scores keep their bits.
 
-        Parameters
-        ----------
-        ranks : ndarray of int (n_some,)
-            Their ranks in another layout.
-        stops : ndarray of int32 (n_features,)
-            What that stores.
+        `ranks` are theirs in another layout, `stops` what that stores of each feature.
         """
+        # A feature is stored for as many of them as have ranks below its stop.
         order = np.argsort(ranks)
         return cls(order.astype(np.int32), np.searchsorted(ranks[order], stops).astype(np.int32))
 
-    def starts(self):
+    def starts(self) -> tuple[np.ndarray, int]:
         """Return where the stored weights of each feature begin, in whole blocks, and the end."""
         sizes = n_places(self.stops.astype(np.int64))
         return np.cumsum(sizes) - sizes, int(sizes.sum())
 
 
-def ranks_of(order):
+def ranks_of(order: np.ndarray) -> np.ndarray:
     """Return the rank of each class, from the classes rank by rank."""
     ranks = np.empty(len(order), dtype=np.int32)
     ranks[order] = np.arange(len(order), dtype=np.int32)

@@ -1,25 +1,30 @@
 """Top-k predictions of pipelines, searches and other wrappers."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from ..utils._label_places import named_labels
-from ..utils._unwrap import find_inner
+from ..utils._typing import LabelsLike
+from ..utils._unwrap import Inner, find_inner
 from ._restriction import weights_by_name
 
 
 def predict_topk(
-    estimator,
-    X,
-    k=None,
-    scores="decision",
-    sparse_output=False,
+    estimator: Any,
+    X: Any,
+    k: int | None = None,
+    scores: str = "decision",
+    sparse_output: bool = False,
     *,
-    labels=None,
-    exclude=None,
-    label_weight=None,
-    names=None,
-):
+    labels: LabelsLike | None = None,
+    exclude: LabelsLike | None = None,
+    label_weight: Any = None,
+    names: ArrayLike | None = None,
+) -> tuple[np.ndarray, np.ndarray] | sparse.csr_array:
     """Return the k best classes of each sample, also through pipelines and searches.
 
     Looks for an estimator with the method ``predict_topk`` inside a fitted
@@ -35,10 +40,10 @@ def predict_topk(
     k : int, default=None
         Number of classes; by default the smaller of 5 and the number of classes.
     scores : {"decision", "proba"}, default="decision"
-        What to return beside the labels.
+        What to return in addition to the labels.
     sparse_output : bool, default=False
-        Whether to return one sparse matrix with k entries a row instead of two arrays.
-    labels, exclude : sequence of labels, one sequence of labels a row, or sparse indicator, \
+        Whether to return one sparse matrix with k entries a sample instead of two arrays.
+    labels, exclude : sequence of labels, one sequence of labels a sample, or sparse indicator, \
             default=None
         The only labels that an answer may hold, and those that it may not.
     label_weight : array-like of shape (n_classes,), Series or dict, default=None
@@ -100,21 +105,21 @@ def predict_topk(
 
 
 def topk_predictor(
-    estimator,
-    k=None,
-    scores="decision",
+    estimator: Any,
+    k: int | None = None,
+    scores: str = "decision",
     *,
-    labels=None,
-    exclude=None,
-    label_weight=None,
-    names=None,
-):
-    """Return an object that answers for single rows, or texts, in less time than
+    labels: ArrayLike | None = None,
+    exclude: ArrayLike | None = None,
+    label_weight: ArrayLike | None = None,
+    names: ArrayLike | None = None,
+) -> Callable[[Any], tuple[np.ndarray, np.ndarray]]:
+    """Return an object that answers for single samples, or texts, in less time than
     :func:`predict_topk`.
 
-    What does not depend on the row is done once: checks of the estimator, the search for it inside
-    pipelines and searches, the weights of some labels only, changed intercepts. That pays for rows
-    one at a time; many rows at once go to :func:`predict_topk`, which has several threads.
+    All that does not depend on the sample is done once: checks of the estimator, the search for it
+    inside pipelines and searches, the weights of some labels only, changed intercepts. It pays
+    for samples one at a time; many at once go to :func:`predict_topk`, which has several threads.
 
     Parameters
     ----------
@@ -123,7 +128,7 @@ def topk_predictor(
     k : int, default=None
         Number of classes; by default the smaller of 5 and those that may be given.
     scores : {"decision", "proba"}, default="decision"
-        What to return beside the labels.
+        What to return in addition to the labels.
     labels, exclude : sequence of labels, default=None
         The only labels that an answer may hold, and those that it may not.
     label_weight : array-like of shape (n_classes,), default=None
@@ -192,18 +197,23 @@ class PredictorOfPipeline:
     classes_, k, scores : as of the predictor
     """
 
-    def __init__(self, inner, predictor, names=None):
+    def __init__(
+        self,
+        inner: Inner,
+        predictor: Callable[[Any], tuple[np.ndarray, np.ndarray]],
+        names: np.ndarray | None = None,
+    ) -> None:
         self._inner, self._predictor, self._names = inner, predictor, names
         self.classes_ = predictor.classes_ if names is None else names
         self.k, self.scores = predictor.k, predictor.scores
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         shown = repr(self._predictor)
         steps = [type(step).__name__ for step in self._inner.transformers]
         return f"{shown[:-1]}, after {', '.join(steps)})" if steps else shown
 
-    def __call__(self, X):
-        """Find the k best classes of each row, and their scores.
+    def __call__(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Find the k best classes of each sample, and their scores.
 
         Parameters
         ----------
@@ -218,7 +228,8 @@ class PredictorOfPipeline:
         return (labels if self._names is None else self._names[labels]), scores
 
 
-def checked_names(names, estimator):
+def checked_names(names: ArrayLike, estimator: Any) -> np.ndarray:
+    """Return names of classes as an array, or raise ValueError."""
     names, classes = np.asarray(names), estimator.classes_
     if names.shape != classes.shape:
         raise ValueError(
@@ -233,7 +244,9 @@ def checked_names(names, estimator):
     return names
 
 
-def _numbers_of(labels, names, n_rows, argument):
+def _numbers_of(
+    labels: Any, names: np.ndarray, n_rows: int, argument: str
+) -> np.ndarray | sparse.csr_array | None:
     """Return labels that were given by name, as the columns of an indicator that the estimator
     knows.
     """

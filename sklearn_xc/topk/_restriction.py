@@ -1,29 +1,54 @@
 """Which labels an answer may hold, and what is added to their scores."""
 
+from collections.abc import Callable
+from typing import Any, Protocol, TypeAlias
+
 import numpy as np
 from scipy import sparse
 
-from ..utils._label_places import named_labels
+from ..utils._label_places import Named, named_labels
+from ..utils._rows import Rows
+from ..utils._typing import LabelsLike
 from ..utils._validation import check_k
 from ._dense_topk import best_columns
 
-# Scores that are held at once where more are asked for than are returned.
+# Scores that are held at once where more are requested than are returned.
 SCORES_AT_ONCE = 2**23
+# Places of labels, ascending, for all rows; or CSR of bool (n_rows, n_classes), row by row.
+Pattern: TypeAlias = np.ndarray | sparse.csr_array
 
 
-def read_restriction(classes, n_rows, labels=None, exclude=None, label_weight=None):
-    """Return the restriction that arguments of `predict_topk` ask for, or None.
+class ScoreIndex(Protocol):
+    """An index of scores that a restriction asks, as `InvertedIndex` is one."""
 
-    Parameters
-    ----------
-    classes : ndarray (n_classes,)
-    n_rows : int
-    labels, exclude, label_weight : as of `BaseXCClassifier.predict_topk`
+    def shifted(self, weight: np.ndarray) -> "ScoreIndex":
+        """Return the index with a weight added to the score of each class."""
 
-    Returns
-    -------
-    restriction : Restriction or None
-    """
+    def part(self, coef: Callable[[], sparse.csr_array], places: np.ndarray) -> "ScoreIndex":
+        """Return an index of some classes, which answers with their numbers here."""
+
+    def topk(self, rows: Rows, k: int, n_threads: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k best classes of each row, and their scores."""
+
+    def scores_at(
+        self,
+        coef: Callable[[], sparse.csr_array],
+        rows: Rows,
+        starts: np.ndarray,
+        places: np.ndarray,
+        n_threads: int,
+    ) -> np.ndarray:
+        """Return scores of the candidates of each row."""
+
+
+def read_restriction(
+    classes: np.ndarray,
+    n_rows: int,
+    labels: LabelsLike | None = None,
+    exclude: LabelsLike | None = None,
+    label_weight: Any = None,
+) -> "Restriction | None":
+    """Return the restriction that arguments of `predict_topk` ask for, or None."""
     if labels is None and exclude is None and label_weight is None:
         return None
     n_classes = len(classes)
@@ -39,7 +64,7 @@ def read_restriction(classes, n_rows, labels=None, exclude=None, label_weight=No
     return Restriction(n_classes, n_rows, allowed, excluded, label_weight)
 
 
-def _pattern(named, n_classes):
+def _pattern(named: Named, n_classes: int) -> "Pattern":
     """Return places, ascending, for all rows; or a CSR pattern of those of each row."""
     if named.starts is None:
         return np.sort(named.places)
@@ -49,12 +74,12 @@ def _pattern(named, n_classes):
     return pattern
 
 
-def _excluded(exclude, classes, n_rows):
+def _excluded(exclude: LabelsLike, classes: np.ndarray, n_rows: int) -> Named:
     """Return labels not to answer with; those that the model does not know are excluded already."""
     return named_labels(exclude, classes, n_rows, "exclude", missing="left out")
 
 
-def weights_by_name(label_weight, classes):
+def weights_by_name(label_weight: Any, classes: np.ndarray) -> Any:
     """Look weights of a dict or a Series up by name; return anything else as it is.
 
     Raises
@@ -79,7 +104,7 @@ def weights_by_name(label_weight, classes):
     return [table[label] for label in classes.tolist()]
 
 
-def checked_weight(label_weight, classes):
+def checked_weight(label_weight: Any, classes: np.ndarray) -> np.ndarray:
     """Return the addends of the scores of all classes, as float32 (n_classes,)."""
     n_classes = len(classes)
     label_weight = weights_by_name(label_weight, classes)
@@ -117,8 +142,16 @@ class Restriction:
         Labels that the row with the fewest may have.
     """
 
-    def __init__(self, n_classes, n_rows, allowed=None, excluded=None, weight=None):
+    def __init__(
+        self,
+        n_classes: int,
+        n_rows: int,
+        allowed: Pattern | None = None,
+        excluded: Pattern | None = None,
+        weight: np.ndarray | None = None,
+    ) -> None:
         self.n_classes, self.n_rows, self.weight = n_classes, n_rows, weight
+        # One pattern a row says both, so that no other method looks at `excluded` beside it.
         if excluded is not None and sparse.issparse(allowed):
             allowed, excluded = _without(allowed, excluded), None
         self._allowed, self._excluded = allowed, excluded
@@ -126,7 +159,7 @@ class Restriction:
         self._poorest = int(np.argmin(counts)) if len(counts) else 0
         self.fewest = int(counts.min(initial=n_classes))
 
-    def _counts(self):
+    def _counts(self) -> np.ndarray:
         """Return labels that each row may have."""
         allowed, excluded = self._allowed, self._excluded
         if sparse.issparse(allowed):
@@ -141,25 +174,25 @@ class Restriction:
             excluded = excluded[:, allowed]
         return counts - np.diff(excluded.indptr)
 
-    def check_k(self, k, ragged):
+    def check_k(self, k: int | None, ragged: bool) -> int:
         """Return the number of labels to return for each row; with `ragged` rows may have fewer."""
         if ragged:
             return check_k(k, self.n_classes)
         if self.fewest == 0:
             raise ValueError(
-                f"labels and exclude leave no label for row {self._poorest}; "
+                f"labels and exclude leave no label for sample {self._poorest}; "
                 "sparse_output=True returns those there are"
             )
         if k is not None and self.fewest < check_k(k, self.n_classes):
             raise ValueError(
-                f"k={k} labels are asked for, but row {self._poorest} may have {self.fewest} only, "
-                "by labels and exclude; sparse_output=True returns those there are"
+                f"k={k} labels are requested, but sample {self._poorest} may have {self.fewest} "
+                "only, by labels and exclude; sparse_output=True returns those there are"
             )
         return check_k(k, self.fewest)
 
     # --------------------------------------------------------------- of some rows, some labels
 
-    def of_rows(self, start, stop):
+    def of_rows(self, start: int, stop: int) -> "Restriction":
         """Return the restriction of some of the rows."""
         part = slice(start, stop)
         allowed, excluded = (
@@ -168,25 +201,19 @@ class Restriction:
         )
         return Restriction(self.n_classes, stop - start, allowed, excluded, self.weight)
 
-    def of_labels(self, places):
-        """Return the restriction of a model that has some of the labels, in another order.
-
-        Parameters
-        ----------
-        places : ndarray of int (n_labels,)
-            The place of each label of that model among those here.
-        """
+    def of_labels(self, places: np.ndarray) -> "Restriction":
+        """Return the restriction of a model that has the labels at these places, in their order."""
         allowed, excluded = (_among(p, places) for p in (self._allowed, self._excluded))
         weight = None if self.weight is None else self.weight[places]
         return Restriction(len(places), self.n_rows, allowed, excluded, weight)
 
-    def without_weight(self):
+    def without_weight(self) -> "Restriction | None":
         """Return the same labels, with nothing added to their scores; None if all may be given."""
         if self._allowed is None and self._excluded is None:
             return None
         return Restriction(self.n_classes, self.n_rows, self._allowed, self._excluded)
 
-    def arguments(self, classes):
+    def arguments(self, classes: np.ndarray) -> dict[str, Any]:
         """Return arguments of `predict_topk` that say the same to a model of these classes."""
         given = {"labels": self._allowed, "exclude": self._excluded}
         found = {
@@ -196,13 +223,11 @@ class Restriction:
         }
         return found if self.weight is None else {**found, "label_weight": self.weight}
 
-    def best_of_pairs(self, starts, places, scores, k):
-        """Return the k best allowed labels of each row among the pairs.
-
-        Parameters
-        ----------
-        starts, places, scores, k : as of `best_of_each`
-        """
+    def best_of_pairs(
+        self, starts: np.ndarray, places: np.ndarray, scores: np.ndarray, k: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k best allowed labels of each row among pairs as of `best_of_each`."""
+        # In the form of pairs: which row, which label.
         row = np.repeat(np.arange(self.n_rows), np.diff(starts))
         if self.weight is not None:
             scores = scores + self.weight[places]
@@ -211,7 +236,7 @@ class Restriction:
         starts = np.append(0, np.cumsum(counts))
         return best_of_each(starts, places[kept], scores[kept], k)
 
-    def permits(self, row, places):
+    def permits(self, row: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Return whether the row of each pair may have its label, ndarray of bool."""
         kept = np.ones(len(places), dtype=bool)
         if self._allowed is not None:
@@ -222,29 +247,24 @@ class Restriction:
 
     # ----------------------------------------------------------------------- of linear scores
 
-    def topk(self, index, coef, rows, k, n_threads):
-        """Return the k best labels of each row among those it may have.
+    def topk(
+        self,
+        index: ScoreIndex,
+        coef: Callable[[], sparse.csr_array],
+        rows: Rows,
+        k: int,
+        n_threads: int,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k best labels of each row among those it may have, -1 for none, and scores.
 
-        Parameters
-        ----------
-        index : InvertedIndex, or an object like it
-        coef : callable
-            Returns its weights, class by class.
-        rows : Rows
-        k : int
-        n_threads : int
-
-        Returns
-        -------
-        best : ndarray of int (n_rows, k)
-            -1 where a row may have fewer.
-        scores : ndarray of float32 (n_rows, k)
+        `coef` returns the weights of the index, class by class.
         """
         if self.weight is not None:
             index = index.shifted(self.weight)
         allowed = self._allowed
         if sparse.issparse(allowed):
             starts, places = allowed.indptr.astype(np.int64), allowed.indices.astype(np.int64)
+            # Labels by row are few: these are scored, and no others.
             scores = index.scores_at(coef, rows, starts, places, n_threads)
             return best_of_each(starts, places, scores, k)
         n = self.n_classes
@@ -254,9 +274,11 @@ class Restriction:
             return _padded(*index.topk(rows, min(k, n), n_threads), k)
         return self._beyond_excluded(index, rows, k, n, n_threads)
 
-    def _beyond_excluded(self, index, rows, k, n, n_threads):
+    def _beyond_excluded(
+        self, index: ScoreIndex, rows: Rows, k: int, n: int, n_threads: int
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Ask for k + n_excluded labels, then drop the excluded ones."""
-        excluded = self._excluded
+        excluded: Pattern = self._excluded
         most = (
             int(np.diff(excluded.indptr).max(initial=0))
             if sparse.issparse(excluded)
@@ -270,6 +292,8 @@ class Restriction:
             part = slice(start, min(start + at_once, self.n_rows))
             found, values = index.topk(rows.block(part.start, part.stop), asked, n_threads)
             kept = ~self._hits(excluded, part, found)
+            # Stable: those that stay keep their order, best first, and come before the dropped
+            # ones.
             order = np.argsort(~kept, axis=1, kind="stable")[:, :k]
             kept = np.take_along_axis(kept, order, axis=1)
             n_found = order.shape[1]
@@ -277,34 +301,29 @@ class Restriction:
             scores[part, :n_found] = np.where(kept, np.take_along_axis(values, order, axis=1), 0)
         return best, scores
 
-    def _hits(self, pattern, part, found):
+    def _hits(self, pattern: Pattern, part: slice, found: np.ndarray) -> np.ndarray:
         """Mark which labels of the answers of some rows are in a pattern."""
         if not sparse.issparse(pattern):
             return np.isin(found, pattern)
         pattern = pattern[part]
         row = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
+        # Row and label as one number, which `isin` compares at once.
         keys = row * self.n_classes + pattern.indices.astype(np.int64)
         return np.isin(np.arange(len(found))[:, None] * self.n_classes + found, keys)
 
     # --------------------------------------------------------------- of dense scores, or others
 
-    def hide(self, values, start=0):
-        """Set scores of labels that rows may not have to minus infinity.
-
-        Parameters
-        ----------
-        values : ndarray of floats (n_part, n_classes)
-            Changed in place.
-        start : int
-            The number of the first row.
-        """
+    def hide(self, values: np.ndarray, start: int = 0) -> None:
+        """Set scores of labels that rows from `start` on may not have to minus infinity."""
         part = slice(start, start + len(values))
         if self._allowed is not None:
             values[~_dense(self._allowed, part, values.shape)] = -np.inf
         if self._excluded is not None:
             values[_dense(self._excluded, part, values.shape)] = -np.inf
 
-    def best_columns(self, values, k, start=0):
+    def best_columns(
+        self, values: np.ndarray, k: int, start: int = 0
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the k best columns of dense values, which are changed; -1 where a row may have
         fewer.
         """
@@ -316,7 +335,7 @@ class Restriction:
         return _padded(columns, np.where(columns >= 0, best, 0), k)
 
 
-def _holds(pattern, row, places, n_classes):
+def _holds(pattern: Pattern, row: np.ndarray, places: np.ndarray, n_classes: int) -> np.ndarray:
     """Return whether a pattern holds pairs of row and label."""
     if not sparse.issparse(pattern):
         mask = np.zeros(n_classes, dtype=bool)
@@ -326,7 +345,7 @@ def _holds(pattern, row, places, n_classes):
     return np.isin(row * n_classes + places, rows * n_classes + pattern.indices)
 
 
-def _among(pattern, places):
+def _among(pattern: Pattern | None, places: np.ndarray) -> Pattern | None:
     """Return a pattern in the columns of a model that has the labels at these places."""
     if pattern is None:
         return None
@@ -337,7 +356,7 @@ def _among(pattern, places):
     return np.flatnonzero(np.isin(places, pattern))
 
 
-def _without(allowed, excluded):
+def _without(allowed: sparse.csr_array, excluded: Pattern) -> sparse.csr_array:
     """Return a pattern without the labels of another, or of all rows."""
     if not sparse.issparse(excluded):
         kept = ~np.isin(allowed.indices, excluded)
@@ -352,7 +371,7 @@ def _without(allowed, excluded):
     return left
 
 
-def _dense(pattern, part, shape):
+def _dense(pattern: Pattern, part: slice, shape: tuple[int, ...]) -> np.ndarray:
     """Return a pattern for some rows, as ndarray of bool."""
     if sparse.issparse(pattern):
         return pattern[part].toarray()
@@ -361,24 +380,17 @@ def _dense(pattern, part, shape):
     return mask
 
 
-def best_of_each(starts, places, scores, k):
-    """Return the k best of the candidates of each row, ties to the smaller label.
+def best_of_each(
+    starts: np.ndarray, places: np.ndarray, scores: np.ndarray, k: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the k best of the candidates of each row, ties to the smaller label, and scores.
 
-    Parameters
-    ----------
-    starts : ndarray of int (n_rows + 1,)
-        Where the candidates of each row begin.
-    places, scores : ndarray (n_candidates,)
-    k : int
-
-    Returns
-    -------
-    best : ndarray of int64 (n_rows, k)
-        -1 where a row has fewer.
-    scores : ndarray of float32 (n_rows, k)
+    Candidates of row i are starts[i], ..., starts[i + 1] - 1. The answer is -1 where a row has
+    fewer than k.
     """
     n_rows = len(starts) - 1
     row = np.repeat(np.arange(n_rows), np.diff(starts))
+    # By row, then best first, then the smaller label.
     order = np.lexsort((places, -scores, row))
     rank = np.arange(len(places)) - starts[row]
     chosen = rank < k
@@ -389,7 +401,7 @@ def best_of_each(starts, places, scores, k):
     return best, values
 
 
-def _padded(best, scores, k):
+def _padded(best: np.ndarray, scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     """Pad to k columns, where all rows have fewer."""
     missing = k - best.shape[1]
     if missing <= 0:

@@ -154,7 +154,7 @@ def test_names_and_restrictions_by_name(model, tmp_path):
 def test_restrictions_that_are_refused(model):
     for options, message in (
         ({"labels": [99]}, "labels names 99, which is not in classes_"),
-        ({"labels": [3, 4], "k": 5}, "k=5 labels are asked for, but row 0 may have 2 only"),
+        ({"labels": [3, 4], "k": 5}, "k=5 labels are requested, but sample 0 may have 2 only"),
         ({"label_weight": [1.0]}, "label_weight must be 1-D"),
         ({"label_weight": WEIGHT, "scores": "proba"}, "scores='decision' only"),
         ({"exclude": [[1]] * 7}, "exclude has lists for 7 samples, but X has 1000 samples"),

@@ -129,7 +129,7 @@ def test_x_beyond_float32(container):
 def test_x_whose_squares_leave_float32(container):
     bad = X.copy()
     bad[3, 2] = 1e20
-    message = r"X has a row of squared length 1e\+40; .* takes up to 1e\+24: scale the features"
+    message = r"X has a sample of squared length 1e\+40; .* takes up to 1e\+24: scale the features"
     assert_refused(PPDSparseClassifier(0.1, 1.0), container(bad), LABELS, ValueError, message)
 
 

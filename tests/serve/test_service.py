@@ -88,7 +88,7 @@ def test_answers_are_those_of_the_pipeline(ask, pipeline):
             "labels holds a label of more than 1000",
         ),
         ({"texts": ["a"], "labels": ["nobody"]}, "labels names 'nobody', which is not in classes_"),
-        ({"texts": ["a"], "k": 2, "labels": ["label 1"]}, "k=2 labels are asked for"),
+        ({"texts": ["a"], "k": 2, "labels": ["label 1"]}, "k=2 labels are requested"),
     ],
 )
 def test_what_is_wrong_is_said(ask, body, message):

@@ -181,9 +181,9 @@ def test_rows_with_fewer_labels_than_k(fitted, data):
     assert np.diff(matrix.indptr).tolist() == [1, 3, 0]
     matrix = model.predict_topk(X, 3, exclude=model.classes_[2:], sparse_output=True)
     assert np.diff(matrix.indptr).tolist() == [2, 2, 2]
-    with pytest.raises(ValueError, match="no label for row 2; sparse_output=True"):
+    with pytest.raises(ValueError, match="no label for sample 2; sparse_output=True"):
         model.predict_topk(X, labels=of_rows)
-    with pytest.raises(ValueError, match="k=3 labels are asked for, but row 0 may have 1 only"):
+    with pytest.raises(ValueError, match="k=3 labels are requested, but sample 0 may have 1 only"):
         model.predict_topk(X[:2], 3, labels=of_rows[:2])
     assert model.predict_topk(X[:2], labels=of_rows[:2])[0].shape == (2, 1)  # as many as all have
 
@@ -217,7 +217,7 @@ def test_more_features_than_a_batch_keep_the_order_of_additions():
         ({"label_weight": np.full(K, np.nan)}, "label_weight holds NaN"),
         ({"label_weight": ["a"] * K}, "label_weight must be numbers"),
         ({"label_weight": np.zeros(K), "scores": "proba"}, "no probabilities"),
-        ({"labels": ["label 01"], "k": 2}, "k=2 labels are asked for, but row 0 may have 1"),
+        ({"labels": ["label 01"], "k": 2}, "k=2 labels are requested, but sample 0 may have 1"),
     ],
 )
 def test_bad_arguments(fitted, data, options, message):

@@ -28,7 +28,7 @@ cdef class Workspace:
     # saved is v of the features touched; a compact lane calls them by their number in that list.
     cdef int32_t[:, ::1] candidates, touched
     cdef float[:, ::1] candidate_scores, saved
-    # What a descent goes through: the members in the order of visits, and entries of copied rows
+    # A descent goes through these: the members in the order of visits, and entries of copied rows
     cdef vector[int32_t] order, places
     cdef vector[float] values
     # v of the class that is descending, and which features it touches; all zero in between
@@ -68,6 +68,7 @@ cdef inline Row row_of(
     cdef Row row
     if not lane.compact:
         return row_at(X, member.row)
+    # Places stand for features: v of a compact lane, `saved`, has one entry a number.
     row.features = work.places.data() + member.start
     row.values = work.values.data() + member.start
     row.n = member.length

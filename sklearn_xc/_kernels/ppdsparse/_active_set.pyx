@@ -14,9 +14,8 @@ import numpy as np
 
 from sklearn_xc._kernels.common._common cimport dispatched, random_below, random_unit, seed_for
 from sklearn_xc._kernels.common._rows cimport Row, Rows, row_at
-from sklearn_xc._kernels.ppdsparse._byte_rows cimport BLOCK
 from sklearn_xc._kernels.ppdsparse._losses cimport conjugate, inverse_of, most_of
-from sklearn_xc._kernels.ppdsparse._problem cimport Problem, weight_of
+from sklearn_xc._kernels.ppdsparse._problem cimport BLOCK, Problem, weight_of
 from sklearn_xc._kernels.ppdsparse._types cimport (
     CHUNK, IDLE, LANES, DualsOf, Lane, Settings, soft_threshold,
 )
@@ -67,6 +66,8 @@ cdef class Workspace:
 
 cdef inline double hold_of(double weight) noexcept nogil:
     """Return how strongly passes hold the intercept, from the weight of the loss of a negative."""
+    # Half of what one negative with a loss adds to the curvature of P in b: next to nothing beside
+    # that of all rows with a loss, and far above a small l2.
     return 0.5 * weight
 
 
@@ -74,8 +75,10 @@ cdef inline float inverse_curvature_of(
     float weight, float squared_norm, double hold, const Settings *settings
 ) noexcept nogil:
     """Return 1 / H of a sample (see `_dual_descent`); very large where nothing curves."""
+    # H_ii of Algorithm 2 for any l2, and what the loss adds: ||x_i||^2 / l2 + inverse / C_i.
     cdef float curvature = squared_norm / settings.l2 + inverse_of(&settings.loss, weight)
     if settings.intercept:
+        # x_{i,0} = 1, whose weight is held and so less free than by l2 alone.
         curvature += <float>(1 / (settings.l2 + hold))
     # a row without any entry moves to the end of its box
     return 1 / curvature if curvature > 0 else <float>3e38
@@ -106,6 +109,7 @@ cdef int add_members(
     member = work.members[c].data() + n_members
     for a in range(n):
         i = rows[a]
+        # A sample of weight zero has all bits, so it looks like a member to every class.
         if work.member[i] & bit:
             continue
         work.member[i] |= bit
@@ -113,6 +117,7 @@ cdef int add_members(
         member.alpha = 0
         member.y = 1 if positive else -1
         member.weight = weight * weight_of(problem, i) * (1 if grades == NULL else grades[a])
+        # The box of equation 10, times C_i: no end where the loss has no largest slope.
         member.most = most_of(&settings.loss, member.weight)
         member.inverse_weight = inverse_of(&settings.loss, member.weight)
         member.inverse_curvature = inverse_curvature_of(
@@ -128,6 +133,7 @@ cdef Py_ssize_t place_of_positive(
     const Member *members, Py_ssize_t n_positives, int32_t wanted
 ) noexcept nogil:
     """Find a positive among those that begin a fresh active set, ascending; -1 without it."""
+    # Nothing has left yet, and `positive_rows` ascend: bisection.
     cdef Py_ssize_t low = 0, middle, high = n_positives
     while low < high:
         middle = (low + high) // 2
@@ -148,9 +154,7 @@ cdef int start_class(
 ) except -1 nogil:
     """Start the active set with the positives and with what is known from an earlier fit.
 
-    Known dual variables are clipped to the box of this fit.  A class whose negatives come with them
-    needs no random ones, and its first search is a whole one, which along a path of penalties often
-    is the last.
+    Known dual variables are clipped to the box of this fit.
     """
     cdef Lane *lane = &work.lanes[c]
     cdef Py_ssize_t d, a, n_positives, e = problem.positive_indptr[label]
@@ -160,11 +164,13 @@ cdef int start_class(
     lane.positive_weight = problem.class_weight[label, 1]
     lane.n_touched = lane.n_candidates = 0
     lane.bias = 0
+    # The trivial solution of Theorem 3.2, w_0 = -1, at which no negative has a loss.
     lane.anchor = -1 if settings.intercept else 0
     lane.hold = hold_of(lane.negative_weight * problem.total_weight / problem.X.n_rows)
     lane.n_iter = 0
     lane.n_visits = 0
     lane.compact = lane.kept = lane.dual_known = lane.waits = False
+    # So small a violation keeps no gap open by itself; where many do, rounds make it smaller.
     lane.precision = <float>(0.1 * settings.tol)
     lane.rng = seed_for(settings.seed, label)
     add_members(
@@ -173,6 +179,7 @@ cdef int start_class(
         problem.positive_indptr[label + 1] - e, True,
     )
     n_positives = work.members[c].size()
+    # The positives are in; any other row was a negative of the earlier fit.
     for d in range(known.n):
         a = place_of_positive(work.members[c].data(), n_positives, known.rows[d])
         if a < 0:
@@ -181,7 +188,10 @@ cdef int start_class(
             if a == <Py_ssize_t>work.members[c].size():
                 continue  # left out
         member = &work.members[c][a]
+        # Weights may be smaller than they were, and the box with them.
         member.alpha = min(known.values[d], member.most)
+    # A class whose negatives came along needs no random ones, and its first search is a whole one,
+    # which along a path of penalties often is the last.
     lane.fresh = n_positives == <Py_ssize_t>work.members[c].size()
     return 0
 
@@ -198,6 +208,7 @@ cdef void touch_members(Workspace work, Py_ssize_t c, Problem problem) noexcept 
         row = row_at(problem.X.rows, work.members[c][a].row)
         for e in range(row.n):
             j = row.features[e]
+            # Written in any case and counted if new; `touched` has one place more than features.
             work.touched[c, lane.n_touched] = j
             lane.n_touched += not work.seen[j]
             work.seen[j] = 1
@@ -212,9 +223,11 @@ cdef void warm_start(
     cdef Lane *lane = &work.lanes[c]
     if not lane.compact:
         touch_members(work, c, problem)
+    # Sums v in `exact_v` over the touched features and clears it again.
     dual_value(work, c, settings, problem)
     refresh_v(work, c, settings)
     if settings.intercept and not lane.fresh:
+        # w_0 = v_0 / l2. Of positives alone it would be far too high.
         lane.anchor = lane.bias / settings.l2
 
 
@@ -226,13 +239,13 @@ cdef int draw_negatives(
     Py_ssize_t n,
     Py_ssize_t pool,
 ) except -1 nogil:
-    """Let n random negatives of the first `pool` rows join; they take the place of candidates.
-
-    Without a few of them every sample would violate the margin at first, and choosing among them
-    would cost more than everything else.
-    """
+    """Let n random negatives of the first `pool` rows join; they take the place of candidates."""
     cdef Lane *lane = &work.lanes[c]
     cdef Py_ssize_t q
+    # At alpha = 0 every gradient is -1 (equation 12), so that step 2 of Algorithm 1 would have no
+    # reason to prefer a sample. Without a few negatives every sample would violate the margin in
+    # the first search, and to choose among them would cost more than everything else. Positives and
+    # repeats among the draws are left out as members.
     for q in range(n):
         work.candidates[c, q] = random_below(&lane.rng, <unsigned int>pool)
     return add_members(work, c, settings, problem, &work.candidates[c, 0], NULL, n, False)
@@ -256,6 +269,8 @@ cdef void drop_idle_negatives(Workspace work, Py_ssize_t c) noexcept nogil:
             work.member[member.row] &= others
             continue
         if lane.compact:
+            # Copies lie in the order of members, so `at` is never behind `start`: what is
+            # overwritten has been read or has left.
             if member.start != at:
                 for e in range(member.length):
                     places[at + e] = places[member.start + e]
@@ -285,6 +300,8 @@ cdef void publish_weights(
         work.packed[q] = w
         l1_norm += fabs(w)
         n_weights += w != 0
+    # Only w_j, j > 0: the intercept stays exact. R draws that are no fewer than the weights would
+    # save nothing.
     if sparsify and n_weights:
         draws = n_draws(l1_norm, settings.delta)
         if draws < n_weights:
@@ -299,6 +316,8 @@ cdef void publish_weights(
         j = work.touched[c, q]
         if work.packed[q] == 0:
             continue
+        # The first lane with a weight on j opens a row for it. Row 0 stays zero, for all features
+        # without a weight in any lane.
         if work.slot[j] == 0:
             work.support[work.n_support] = j
             work.n_support += 1
@@ -318,6 +337,7 @@ cdef dispatched add_in_float64(
     cdef const float *x2 = x[2]
     cdef const float *x3 = x[3]
     cdef double f0 = factors[0], f1 = factors[1], f2 = factors[2], f3 = factors[3]
+    # In these brackets the rows are added one after the other: the same bits as four passes.
     for j in range(d):
         out[j] = (((out[j] + f0 * x0[j]) + f1 * x1[j]) + f2 * x2[j]) + f3 * x3[j]
 
@@ -335,6 +355,7 @@ cdef void add_dense_rows(Workspace work, Py_ssize_t c, Problem problem) noexcept
             factors[n] = member.alpha * member.y
             n += 1
         if n == BATCH or (n and a == n_members - 1):
+            # The last batch is filled with a row that is there, by factors of zero.
             while n < BATCH:
                 x[n] = x[0]
                 factors[n] = 0
@@ -364,6 +385,7 @@ cdef double dual_value(
         member = &members[a]
         if member.alpha == 0:
             continue
+        # -G(alpha) of equation 10, term by term; what the loss takes is 0 in the paper's.
         step = <double>member.alpha * member.y
         total += member.alpha
         squares += conjugate(&settings.loss, member.alpha, member.weight)
@@ -378,9 +400,11 @@ cdef double dual_value(
     lane.n_visits += n_members
     lane.fresh_bias = bias
     if settings.intercept:
+        # w_0 = v_0 / l2: the prox leaves the constant feature alone.
         squares += bias * bias / (2 * settings.l2)
     for q in range(lane.n_touched):
         j = <int32_t>q if lane.compact else work.touched[c, q]
+        # For `refresh_v`; the objective is that of v in float64.
         work.packed[q] = <float>exact[j]
         s = fabs(exact[j]) - settings.l1
         if s > 0:
@@ -409,12 +433,14 @@ cdef double primal_value(
         w = soft_threshold(work.saved[c, q], settings.l1) / settings.l2
         l1_norm += fabs(w)
         squares += w * w
+    # F(w) of equation 9, with l2 in the place of 1 and w_0 among the squares.
     return settings.l1 * l1_norm + 0.5 * settings.l2 * squares + loss
 
 
 cdef void clear_lane(Workspace work, Py_ssize_t c) noexcept nogil:
     """Forget a class, with work in proportion to its active set."""
     cdef Py_ssize_t a
+    # `member` is as long as there are samples: only the bits that were set are cleared.
     for a in range(<Py_ssize_t>work.members[c].size()):
         work.member[work.members[c][a].row] &= <uint16_t>~(1 << c)
     work.members[c].clear()
@@ -431,6 +457,7 @@ cdef class Duals:
         cdef const int32_t[::1] rows
         cdef const float[::1] data
         cdef Py_ssize_t q, e
+        # Entries of class q are indptr[q], ..., indptr[q + 1] - 1, as in CSR.
         self.indptr.push_back(0)
         if dual:
             indptr, rows, data = dual
@@ -458,6 +485,7 @@ cdef class Duals:
         for a in range(<Py_ssize_t>members.size()):
             self.rows.push_back(members[a].row)
             self.data.push_back(members[a].alpha)
+        # A class that no search of columns has begun has no members yet.
         for a in range(0 if members.size() else known.n):
             self.rows.push_back(known.rows[a])
             self.data.push_back(known.values[a])
@@ -469,6 +497,7 @@ cdef class Duals:
 
 cdef Py_ssize_t n_draws(double l1_norm, double delta) noexcept nogil:
     """Return R = ceil(2 |w|_1^2 / delta^2) of Theorem 4.1, or less where it is no saving."""
+    # In float64, since the cast of a number beyond an integer's range is undefined.
     cdef double draws = ceil(2.0 * (l1_norm / delta) * (l1_norm / delta))
     return <Py_ssize_t>draws if draws < 2.0**31 else <Py_ssize_t>1 << 31
 
@@ -484,6 +513,7 @@ cdef void sparsify_weights(
     """Draw `out` with E[out] = weights, of which at most `draws` entries are not zero."""
     cdef double total = 0.0, target
     cdef Py_ssize_t j, low, high, middle, _
+    # Step 1 draws j with probability |w_j| / ||w||_1, by the inverse of these sums.
     for j in range(n):
         total += fabs(weights[j])
         cumulative[j] = total
@@ -493,6 +523,7 @@ cdef void sparsify_weights(
     cdef float step = <float>(total / draws)
     for _ in range(draws):
         target = random_unit(rng) * total
+        # n - 1 where rounding has put the target at the very end, so that `low` is an entry.
         low, high = 0, n - 1
         while low < high:  # the first j whose cumulative sum exceeds the target
             middle = (low + high) // 2
@@ -500,6 +531,7 @@ cdef void sparsify_weights(
                 high = middle
             else:
                 low = middle + 1
+        # The output of Algorithm 3, ||w||_1 / R times the signed counts, summed as it is drawn.
         out[low] += step if weights[low] > 0 else -step
 
 

@@ -18,12 +18,11 @@ import numpy as np
 
 from sklearn_xc._kernels.common._common cimport dispatched, interrupted
 from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace
-from sklearn_xc._kernels.ppdsparse._byte_rows cimport (
-    BLOCK, FOUR, LARGEST_HALF, LARGEST_WEIGHT, ROUNDING, WIDEST, ByteHits, ByteRows, ByteWeights,
-    bound_errors, byte_search, divides,
-)
 from sklearn_xc._kernels.ppdsparse._listed_rows cimport error_of, find_primal, longest_list
-from sklearn_xc._kernels.ppdsparse._problem cimport Problem
+from sklearn_xc._kernels.ppdsparse._problem cimport (
+    BLOCK, FOUR, LARGEST_HALF, LARGEST_WEIGHT, ROUNDING, WIDEST, ByteHits, ByteRows, ByteWeights,
+    Problem, bound_errors, byte_search, divides,
+)
 from sklearn_xc._kernels.ppdsparse._types cimport IDLE, LANES, Lane, Settings
 from sklearn_xc._kernels.ppdsparse._violator_search cimport (
     ONE_IN, STRETCH, add_candidate, finish_search, prepare_search,
@@ -57,6 +56,8 @@ cdef dispatched scales_of_weights(
     for c in range(LANES):
         scale[c] = above[0][c] = above[1][c] = below[0][c] = below[1][c] = 0
     for j in range(d):
+        # Pairs of products are summed in 16 bits over a block of features, the first and the second
+        # pair of each four apart.
         half = j % FOUR // 2
         for c in range(LANES):
             w = weights[j * LANES + c]
@@ -67,6 +68,8 @@ cdef dispatched scales_of_weights(
             continue
         for half in range(2):
             for c in range(LANES):
+                # Bytes of rows are not negative, so a sum is between those of the weights of one
+                # sign.
                 scale[c] = max(scale[c], max(above[half][c], below[half][c]) / LARGEST_HALF)
                 above[half][c] = below[half][c] = 0
 
@@ -93,7 +96,10 @@ cdef dispatched round_weights(
             left = <double>weights[j * LANES + c] - <double>scale[c] * q
             sizes.squares[c] += <double>weights[j * LANES + c] * weights[j * LANES + c]
             sizes.lost[c] += left * left
+            # Takes the 128 of the bytes without sign out of the sum.
             start[c] -= 128 * <int32_t>q
+            # Four features of a class side by side, as the instruction for products of bytes wants
+            # them.
             values[(j // FOUR * LANES + c) * FOUR + j % FOUR] = <int8_t><int32_t>q
     for j in range(d, (d + BLOCK - 1) // BLOCK * BLOCK):
         for c in range(LANES):
@@ -110,6 +116,7 @@ cdef void set_weights(
     """Round the weights of all lanes to bytes; every row with a loss exceeds the thresholds."""
     cdef Py_ssize_t c
     cdef Sizes sizes
+    # A scale of zero stands for weights too small to divide by, which are all lost then.
     scales_of_weights(weights, d, rounded.scale)
     for c in range(LANES):
         if not divides(rounded.scale[c]):
@@ -122,6 +129,7 @@ cdef void set_weights(
             sqrt(sizes.squares[c]), sqrt(sizes.lost[c]), &rounded.of_error[c],
             &rounded.of_length[c],
         )
+        # A little below -1, by what float32 may do to the sum of intercept and product.
         rounded.threshold[c] = <float>(-1 - ROUNDING * (1 + fabs(bias[c])))
 
 
@@ -130,6 +138,8 @@ cdef void shorten_list(Workspace work, Py_ssize_t c, ByteWeights *rounded) noexc
     cdef Lane *lane = &work.lanes[c]
     cdef Py_ssize_t q, kept = 0
     cdef double total = 0
+    # The mean halves the list without sorting it. `find_primal` lets the intercept drop as far, so
+    # that what leaves has no loss there.
     for q in range(lane.n_candidates):
         total += work.candidate_scores[c, q]
     rounded.threshold[c] = max(rounded.threshold[c], <float>(total / lane.n_candidates))
@@ -163,13 +173,16 @@ cdef void take_hits(
         mask = hits.masks[h]
         while mask:
             c = lowest_bit(mask)
+            # Clears the lowest bit.
             mask &= mask - 1
             lane = &work.lanes[c]
             score = hits.scores[h * LANES + c]
             if lane.whole:
+                # The highest that the true score may be: no row with a loss is missed.
                 score += error_of(
                     rounded.of_error[c], rounded.of_length[c], &problem.X.rounded.pointers, i
                 )
+                # `longest` is at most the number of rows, and a list has one place more.
                 if lane.n_candidates == longest[c]:
                     shorten_list(work, c, rounded)
                 if score > rounded.threshold[c]:
@@ -178,6 +191,7 @@ cdef void take_hits(
                     lane.n_candidates += 1
             elif score > lane.threshold:
                 add_candidate(lane, c, i, score, work.candidates, work.candidate_scores)
+    # A threshold that has risen with a full list of violators spares the next stretch.
     for c in range(LANES):
         if work.lanes[c].searched and not work.lanes[c].whole:
             rounded.threshold[c] = work.lanes[c].threshold
@@ -197,6 +211,7 @@ cdef Py_ssize_t part_of_rows(
         lane = &work.lanes[c]
         if lane.label == IDLE or lane.waits:
             continue
+        # A class that needs its loss needs all rows, and the others get them with it.
         if not is_early(lane, settings):
             return 1
     return EARLY_ONE_IN
@@ -221,11 +236,14 @@ cdef int search_bytes(
     cdef Py_ssize_t longest[LANES]
     cdef float bias[LANES]
     cdef float lowest[LANES]
+    # One place more than rows, since a hit is written before it is known to be one.
     cdef int32_t rows[STRETCH + 1]
     cdef uint32_t masks[STRETCH + 1]
     cdef ByteWeights rounded
     cdef ByteHits hits
     cdef Lane *lane
+    # Stretches from all over the rows, which stand in the order given where they are dense. The
+    # next search of a new class reads others.
     prepare_search(work, settings, problem, n * STRETCH // step, warm_up)
     for c in range(LANES):
         bias[c] = work.lanes[c].intercept if work.lanes[c].searched else 0
@@ -235,12 +253,14 @@ cdef int search_bytes(
     for c in range(LANES):
         lane = &work.lanes[c]
         if not lane.searched:
+            # No row exceeds it, so that an idle lane has no hits.
             rounded.threshold[c] = NEVER
             continue
         if sampled and not warm_up:
             first = STRETCH * (lane.n_iter - 1)
         if sampled or is_early(lane, settings):
             lane.whole = False
+            # Violators only: rounded scores choose among them well enough.
             rounded.of_error[c] = rounded.of_length[c] = 0
             rounded.threshold[c] = lane.threshold
         longest[c] = longest_list(
@@ -252,6 +272,7 @@ cdef int search_bytes(
     hits.scores = &work.scores[0, 0]
     for stretch in range((n - first + step - 1) // step):
         low = first + stretch * step
+        # A stretch at a time: thresholds that rise with the lists hold for the next one.
         hits.n = 0
         byte_search(
             WIDEST, &problem.X.rounded.pointers, low, min(low + STRETCH, n), &work.member[0],
@@ -262,9 +283,12 @@ cdef int search_bytes(
         interrupted(stop, operations)
     for c in range(LANES):
         lane = &work.lanes[c]
+        # A list that was cut stands for a lower intercept, and without one there is none.
         if not settings.intercept and rounded.threshold[c] > lowest[c]:
             lane.whole = False
         if lane.searched and lane.whole:
+            # With the active set the list has every row with a loss from some drop of the intercept
+            # on.
             find_primal(work, c, settings, problem, &rounded, lowest[c])
     finish_search(work)
     return 0

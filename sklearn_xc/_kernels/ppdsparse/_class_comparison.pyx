@@ -1,5 +1,10 @@
 """A loss that compares classes: the dual of the pairs of a sample and a class, and their search.
 
+The loss is that of equation 2 of the paper, smoothed: over the classes k other than its own y a
+sample has max sum_k a_k (1 + z_k - z_y) - sum_k a_k^2 / (2 C_i), with a_k >= 0, sum_k a_k <= C_i.
+These a_k are its dual variables: v of its own class has sum_k a_k x_i, v of class k has -a_k x_i,
+and w = S(v) / l2 as for classes that are solved apart.
+
 The pairs of sample i are ``starts[i], ..., starts[i + 1] - 1``; the first of them is its own class.
 A class keeps a number v for each feature of any sample that it is in a pair with, and nothing of
 others; ``places`` has the places of a sample's features there, pair by pair.
@@ -23,6 +28,8 @@ cdef inline float root_of(
 
     Newton's method: the left side less the right one is convex and falls.
     """
+    # From the left every step ends at or before the root, so each one leaves fewer u above t: the
+    # same number twice says that the last line was the right piece, after m + 1 steps at most.
     cdef int64_t j, n, before = m + 1
     cdef double total, t = low
     while True:
@@ -34,6 +41,7 @@ cdef inline float root_of(
         if n == before:
             return <float>t
         before = n
+        # No piece is left whose slope could be divided by.
         if n == 0 and share == 0:
             return <float>t
         t = (slope * total - offset) / (share + slope * n)
@@ -48,10 +56,12 @@ cdef inline float threshold_of(
     """
     cdef int64_t j
     cdef double total = 0
+    # First without the limit on the sum, from where all u are above t.
     cdef float t = root_of(u, m, slope, offset, 1, -1e30)
     for j in range(m):
         if u[j] > t:
             total += u[j] - t
+    # sum max(0, u - t) = most has its root above this t, as the sum falls with t.
     return root_of(u, m, 1, most, 0, t) if total > most else t
 
 
@@ -59,6 +69,7 @@ cdef tuple pairs_by_class(
     const int64_t[::1] starts, const int32_t[::1] classes, Py_ssize_t n_classes
 ):
     """List the pairs of each class, one class after the other, and their samples."""
+    # A counting sort, in two passes over the pairs.
     firsts = np.append(0, np.cumsum(np.bincount(classes, minlength=n_classes)))
     cdef int64_t[::1] next_of = firsts.astype(np.int64)
     cdef int64_t[::1] pairs = np.empty(classes.shape[0], dtype=np.int64)
@@ -124,6 +135,7 @@ cdef class ClassComparison:
         n_pairs = np.diff(starts)
         most = int(n_pairs.max())
         self.wanted = np.empty(most, dtype=np.float32)
+        # Each pair of a sample has one place for each of its features.
         self.place_starts = np.append(0, np.cumsum(n_pairs * np.diff(indptr)))
         self.places = np.empty(self.place_starts[starts.shape[0] - 1], dtype=np.int32)
         self._lay_out(*sizes)
@@ -144,6 +156,7 @@ cdef class ClassComparison:
             for number in range(by_class.shape[0]):
                 pair, sample = by_class[number], sample_of[number]
                 k = self.classes[pair]
+                # Classes without a pair begin where the next one does.
                 while last < k:
                     last += 1
                     firsts[last] = n
@@ -152,6 +165,8 @@ cdef class ClassComparison:
                 )
                 for e in range(self.indptr[sample], self.indptr[sample + 1]):
                     f = self.indices[e]
+                    # The first sample of the class with this feature: `place` is of class k from
+                    # here on.
                     if seen_by[f] != k:
                         seen_by[f] = k
                         place[f] = <int32_t>(n - firsts[k])
@@ -171,6 +186,8 @@ cdef class ClassComparison:
         with nogil:
             for i in range(self.squares.shape[0]):
                 for pair in range(self.starts[i], self.starts[i + 1]):
+                    # `alpha` of an own class is the sum of the others, so that `move` has it by the
+                    # same rule.
                     if self.alpha[pair] != 0:
                         self.move(i, pair, self.alpha[pair])
 
@@ -179,6 +196,7 @@ cdef class ClassComparison:
         cdef int64_t n = self.indptr[i + 1] - self.indptr[i]
         cdef int64_t at = self.place_starts[i] + (pair - self.starts[i]) * n
         cdef int64_t first = self.firsts[self.classes[pair]], e
+        # v_y grows by a_k x_i, v_k falls by it.
         cdef float signed_by = by if pair == self.starts[i] else -by
         for e in range(n):
             self.v[first + self.places[at + e]] += signed_by * self.data[self.indptr[i] + e]
@@ -192,6 +210,7 @@ cdef class ClassComparison:
         cdef int64_t first = self.firsts[self.classes[pair]], e
         cdef float total = self.v_constant[self.classes[pair]]
         for e in range(n):
+            # <S(v), x_i>; the constant feature passes the threshold by (below equation 10).
             total += self.data[self.indptr[i] + e] * soft_threshold(
                 self.v[first + self.places[at + e]], self.l1
             )
@@ -200,10 +219,14 @@ cdef class ClassComparison:
     cdef void step(self, int64_t i) noexcept nogil:
         """Make the dual variables of a sample the best ones, as if no threshold were passed."""
         cdef int64_t own = self.starts[i], m = self.starts[i + 1] - self.starts[i] - 1, j
+        # Where no threshold is passed, a step d of a_k lowers z_k by d ||x_i||^2 / l2, and raises
+        # z_y as much, by all steps together.
         cdef float curvature = self.squares[i] / self.l2, cost = self.costs[i]
         cdef float inverse = 1 / (curvature + 1 / cost)
         cdef float score = self.product(i, own), total = 0, limit, by, moved = 0
         for j in range(m):
+            # The best a_k apart from what the sum over k takes: max(0, wanted - limit) with one
+            # limit for all k, the sum's part in z_y, and a price where it reaches C_i.
             self.wanted[j] = inverse * (
                 1 + (self.product(i, own + 1 + j) - score) / self.l2
                 + curvature * self.alpha[own + 1 + j]
@@ -219,6 +242,7 @@ cdef class ClassComparison:
                 self.move(i, own + 1 + j, by)
                 self.alpha[own + 1 + j] += by
                 moved += by
+        # v of the own class once, by the sum of all steps.
         if moved != 0:
             self.move(i, own, moved)
             self.alpha[own] += moved
@@ -238,6 +262,7 @@ cdef class ClassComparison:
         with nogil:
             for number in range(order.shape[0]):
                 i = order[number]
+                # A sample that is in a pair with its own class alone has nothing to step.
                 if self.starts[i + 1] - self.starts[i] > 1:
                     self.step(i)
                     operations += self.place_starts[i + 1] - self.place_starts[i] + 1
@@ -253,6 +278,7 @@ cdef class ClassComparison:
         intercept : ndarray of float32 (n_classes,)
         """
         v = np.asarray(self.v)
+        # S(v) / l2, in the arrays of v: a class's places are its features.
         data = np.sign(v) * np.maximum(np.abs(v) - np.float32(self.l1), 0) / np.float32(self.l2)
         intercept = np.asarray(self.v_constant) / np.float32(self.l2)
         return self.firsts.base, self.features.base, data, intercept
@@ -279,6 +305,7 @@ def renewed_pairs(
     """
     cdef Py_ssize_t n_samples = starts.shape[0] - 1, i
     cdef int64_t pair, at, n = 0
+    # `found` has n_found places a sample and one for each pair that it had.
     cdef int64_t n_found = (found.shape[0] - alpha.shape[0]) // n_samples
     most = alpha.shape[0] + np.count_nonzero(np.asarray(found) >= 0)
     cdef int64_t[::1] new_starts = np.zeros(n_samples + 1, dtype=np.int64)
@@ -287,6 +314,7 @@ def renewed_pairs(
     with nogil:
         for i in range(n_samples):
             for pair in range(starts[i], starts[i + 1]):
+                # The own class stays first, whatever its dual variable.
                 if pair == starts[i] or alpha[pair] > 0:
                     new_classes[n], new_alpha[n] = classes[pair], alpha[pair]
                     n += 1
@@ -319,6 +347,7 @@ cdef void add_scores(
     cdef float x
     for e in range(n):
         x = values[e]
+        # Equation 14 the other way round: the list of a feature names the classes that use it.
         for entry in range(firsts[features[e]], firsts[features[e] + 1]):
             scores[classes[entry]] += x * weights[entry]
 
@@ -345,6 +374,7 @@ cdef Py_ssize_t collect(
 ) noexcept nogil:
     """List the classes but the own one above a number; their scores come first."""
     cdef Py_ssize_t block, k, n = 0
+    # Not above itself, so the own class is not listed.
     scores[own] = lowest
     count_above(scores, n_classes, lowest, counts)
     for block in range((n_classes - 1) // SCORES_TOGETHER + 1):
@@ -352,6 +382,7 @@ cdef Py_ssize_t collect(
             continue
         for k in range(block * SCORES_TOGETHER, end_of(block, n_classes)):
             if scores[k] > lowest:
+                # n <= k: a score moves to the front over one that was read.
                 scores[n], which[n] = scores[k], <int32_t>k
                 n += 1
     return n
@@ -372,6 +403,7 @@ cdef void select(
     for i in range(n):
         if known[which[i]] or scores[i] <= limit:
             continue
+        # An insertion into a short list; ties stay in the order of classes.
         if n_best == most:
             if scores[i] <= best[most - 1]:
                 continue
@@ -406,11 +438,14 @@ cdef double loss_of(
     cdef float limit
     for j in range(n):
         scores[j] = <float>(cost * (scores[j] - lowest))
+    # With slope 0 and offset 0 there is no curvature but the loss's own: a_k = max(0, C_i m_k -
+    # limit), of sum C_i at most.
     limit = threshold_of(scores, n, 0, 0, cost)
     limit_to[0] = limit
     for j in range(n):
         a = scores[j] - limit
         if a > 0:
+            # a_k m_k - a_k^2 / (2 C_i), for m_k = scores / C_i.
             loss += a * (scores[j] - a / 2) / cost
     return loss
 
@@ -445,6 +480,7 @@ def search_classes(
     n_threads : int
     """
     cdef Py_ssize_t i, n, n_classes = intercept.shape[0], n_samples = losses.shape[0]
+    # n_found of all samples: the array has starts[-1] - starts[0] places beside.
     cdef Py_ssize_t most = (found.shape[0] - (starts[n_samples] - starts[0])) // max(n_samples, 1)
     cdef float[:, ::1] scores = np.empty((n_threads, n_classes), dtype=np.float32)
     cdef int32_t[:, ::1] which = np.empty((n_threads, n_classes), dtype=np.int32)
@@ -461,6 +497,7 @@ def search_classes(
     cdef uint8_t *is_known
     cdef float lowest, limit
     cdef int32_t own, thread
+    # Samples share nothing but the weights; each thread has scratch memory of its own.
     for i in prange(n_samples, nogil=True, schedule="dynamic", chunksize=16,
                     num_threads=n_threads):
         thread = threadid()
@@ -471,8 +508,10 @@ def search_classes(
             &firsts[0], in_lists, of_entries, mine,
         )
         own = classes[starts[i]]
+        # Classes within the margin of 1 below the own score.
         lowest = mine[own] - 1
         n = collect(mine, n_classes, own, lowest, &counts[thread, 0], &which[thread, 0])
+        # Afterwards the first n of `mine` are C_i m_k.
         losses[i] = loss_of(mine, n, lowest, losses[i], &best[thread, 0])
         limit = best[thread, 0]
         mark(classes, starts[i], starts[i + 1], is_known, 1)
@@ -480,4 +519,5 @@ def search_classes(
             mine, &which[thread, 0], n, is_known, limit, &found[i * most + starts[i] - starts[0]],
             most + starts[i + 1] - starts[i], &best[thread, 0],
         )
+        # Back to zeros for the next sample of this thread.
         mark(classes, starts[i], starts[i + 1], is_known, 0)

@@ -79,10 +79,13 @@ cdef inline Pass begin_pass(
     cdef Pass at
     at.bias = at.of_bias = 0
     if settings.intercept:
+        # In units of l2, as the product <S(v), x_i> is: together they are l2 times the score.
         at.bias = <float>(settings.l2 * held_intercept(lane, settings))
+        # A step adds to s_0, of which the held intercept takes 1 / (l2 + hold).
         at.of_bias = <float>(settings.l2 / (settings.l2 + lane.hold))
     at.inverse_l2 = 1 / settings.l2
     at.limit = limit
+    # A step costs as much as the product: it is made where it tells.
     at.tiny = <float>(0.1 * lane.precision)
     at.n_kept = 0
     at.worst = 0
@@ -93,22 +96,27 @@ cdef inline Pass begin_pass(
 cdef inline float step(
     Member *m, float product, int32_t *order, Py_ssize_t a, Pass *at
 ) noexcept nogil:
-    """Step the a-th of `order`, whose <S(v), x_i> is `product`; returns the change of alpha_i y_i.
-
-    Visits wait for one another by way of v and the bias: what needs neither is ready before the
-    product is, from which two operations lead to the step.  What a visit finds is no branch,
-    because about every second one would be guessed wrongly.
-    """
+    """Step the a-th of `order`, with <S(v), x_i> its product; returns the change of alpha_i y_i."""
+    # Visits wait for one another by way of v and the bias: what needs neither is ready before the
+    # product is, from which two operations lead to the step. No branch asks what a visit finds,
+    # because about every second one would be guessed wrongly.
+    #
+    # Steps 2 and 3 of Algorithm 2: g = y z / l2 + a inverse / C - 1, and target - z factor is
+    # a - g / H.
     cdef float old = m.alpha, slope = m.y * at.inverse_l2, of_alpha = old * m.inverse_weight - 1
     cdef float target = old - of_alpha * m.inverse_curvature, factor = slope * m.inverse_curvature
     cdef float z = at.bias + product, g = z * slope + of_alpha, projected, new
+    # At the lower end of the box, and the gradient keeps it there.
     cdef bint idle = (old == 0) & (g >= 0)
+    # n_kept is a at the most: no visit to come is overwritten. A positive is never set aside.
     order[at.n_kept] = order[a]
     at.n_kept += not (idle & (g > at.limit) & (m.y < 0))
+    # The part of the gradient that the box leaves, at both ends of it.
     projected = g if g >= 0 else -g
     projected = 0 if idle | ((old == m.most) & (g <= 0)) else projected
     at.worst = max(at.worst, projected)
     at.squares += <double>projected * projected
+    # U of step 3 is `most`.
     new = min(max(target - z * factor, <float>0), m.most)
     new = new if projected > at.tiny else old
     m.alpha = new
@@ -128,6 +136,7 @@ cdef inline void touch(Descent *d, Member *m) noexcept nogil:
     m.seen = True
     for e in range(m.length):  # without a branch, which would often be guessed wrongly
         j = features[e]
+        # `touched` has one place more than features, for this write in vain.
         touched[n_touched] = j
         n_touched += not seen[j]
         seen[j] = 1
@@ -152,6 +161,7 @@ cdef dispatched visit_sparse(Descent *d, Pass *met) noexcept nogil:
         places = d.places + m.start
         x = d.values + m.start
         change = step(m, thresholded_dot(places, x, m.length, d.v, d.l1), d.order, a, &at)
+        # w(alpha + step) of equation 13, at the features of the row only.
         if change != 0:
             if not m.seen:
                 touch(d, m)
@@ -173,6 +183,8 @@ cdef dispatched visit_dense(Descent *d, Pass *met) noexcept nogil:
         ahead = d.values + d.members[d.order[min(a + ROWS_AHEAD, last)]].start
         m = &d.members[d.order[a]]
         following = d.values + m.start
+        # One reading of v both adds the last step and takes the next product; alone, each would
+        # read all of it. The first change is 0, the last is added behind the loop.
         product = dense_step(d.v, x, change, d.l1, following, ahead, n_features)
         change = step(m, product, d.order, a, &at)
         x = following
@@ -190,6 +202,7 @@ cdef double move_anchor(Lane *lane, const Settings *settings) noexcept nogil:
         return 0
     pull = lane.anchor
     lane.anchor = held_intercept(lane, settings)
+    # By `held_intercept`, s_0 - l2 b = hold (b - anchor).
     pull = lane.hold * (lane.anchor - pull)
     return pull * pull / settings.l2
 
@@ -214,6 +227,7 @@ cdef int order_visits(Workspace work, Py_ssize_t c) except -1 nogil:
     cdef const Member *members = work.members[c].data()
     for a in range(n):
         n_positives += members[a].y > 0
+    # Otherwise the steps of very many negatives lie between two visits of a positive.
     times = n // (NEGATIVES * max(<Py_ssize_t>1, n_positives))
     times = max(<Py_ssize_t>1, min(<Py_ssize_t>MOST_VISITS, times))
     work.order.resize(n + n_positives * (times - 1))
@@ -229,6 +243,8 @@ cdef void copy_row(Row row, int32_t *places, float *values) noexcept nogil:
     cdef Py_ssize_t e
     memcpy(places, row.features, row.n * sizeof(int32_t))
     memcpy(values, row.values, row.n * sizeof(float))
+    # A place that is there and a value of zero, so that loops over vectors need no end of their
+    # own. A row without entries has no vector.
     for e in range(row.n, padded(row.n)):
         places[e] = places[0]
         values[e] = 0
@@ -250,6 +266,7 @@ cdef int lay_rows(Workspace work, Py_ssize_t c, Rows X, Descent *d) except -1 no
     if copied and size > <Py_ssize_t>work.places.size():
         work.places.resize(size)
         work.values.resize(size)
+    # Where rows stay, `length` is that of X, and the product ends entry by entry.
     d.places = X.features
     d.values = X.values
     if copied:
@@ -280,6 +297,7 @@ cdef void load_v(Workspace work, Py_ssize_t c, Descent *d) noexcept nogil:
     for q in range(d.n_touched):
         work.v[touched[q]] = work.saved[c, q]
         work.seen[touched[q]] = 1
+    # So `saved` of a dense class has all features, and no visit looks for new ones.
     for j in range(d.n_features if d.dense else 0):
         if not work.seen[j]:
             work.seen[j] = 1
@@ -295,6 +313,7 @@ cdef void store_v(Workspace work, Py_ssize_t c, Py_ssize_t n_touched) noexcept n
     for q in range(n_touched):
         j = work.touched[c, q]
         work.saved[c, q] = work.v[j]
+        # v and seen are zero again, with work by the touched features, not by all.
         work.v[j] = 0
         work.seen[j] = 0
 
@@ -316,12 +335,7 @@ cdef int descend(
     int n_passes,
     double share,  # of the tolerance that the gap of the active set may keep
 ) except -1 nogil:
-    """Pass over the active set, each time in a fresh random order, until gradients are small.
-
-    The dual is concave by `inverse` of the loss: the gap that members of the active set leave is
-    half the sum of their squared gradients over it (for C_i = 1) and of what the intercept b has
-    against them, (s_0 - l2 b)^2 / l2; the objective is at least half the sum of the dual variables.
-    """
+    """Pass over the active set, each time in a fresh random order, until gradients are small."""
     cdef Lane *lane = &work.lanes[c]
     cdef Py_ssize_t n = work.members[c].size()
     cdef float limit = <float>1e30
@@ -350,6 +364,7 @@ cdef int descend(
     for _ in range(n_passes):
         lane.n_visits += d.n_left
         at = begin_pass(lane, limit, settings)
+        # Step 1 of Algorithm 2 without replacement: a pass visits each member.
         shuffle(d.order, d.n_left, &lane.rng)
         if d.dense and d.n_left:
             visit_dense(&d, &at)
@@ -360,6 +375,10 @@ cdef int descend(
         pull = move_anchor(lane, settings)
         if at.worst <= lane.precision and pull <= lane.precision * lane.precision:
             break
+        # The dual is concave by `inverse` of the loss: the gap that members of the active set leave
+        # is half the sum of their squared gradients over it (for C_i = 1) and of what the intercept
+        # b has against them, (s_0 - l2 b)^2 / l2; the objective is at least half the sum of the
+        # dual variables. Both halves cancel.
         if is_smooth(&settings.loss) and (
             at.squares * settings.loss.steepness + pull <= share * settings.tol * total_of(&d, n)
         ):

@@ -1,8 +1,7 @@
 from libc.stdint cimport int32_t
 
 from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace
-from sklearn_xc._kernels.ppdsparse._byte_rows cimport BytePointers, ByteWeights
-from sklearn_xc._kernels.ppdsparse._problem cimport Problem
+from sklearn_xc._kernels.ppdsparse._problem cimport BytePointers, ByteWeights, Problem
 from sklearn_xc._kernels.ppdsparse._types cimport Lane, Settings
 
 

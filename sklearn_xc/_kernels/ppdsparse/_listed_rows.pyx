@@ -12,14 +12,13 @@ from libc.stdint cimport int16_t, int32_t, uint8_t
 from sklearn_xc._kernels.common._common cimport dispatched
 from sklearn_xc._kernels.common._vector_ops cimport inner_product, prefetch_floats
 from sklearn_xc._kernels.ppdsparse._active_set cimport Member, Workspace, primal_value
-from sklearn_xc._kernels.ppdsparse._byte_rows cimport (
-    FOUR, ZERO, BytePointers, ByteWeights, bound_errors, divides,
-)
 from sklearn_xc._kernels.ppdsparse._losses cimport Loss, slope, value
-from sklearn_xc._kernels.ppdsparse._problem cimport Problem
+from sklearn_xc._kernels.ppdsparse._problem cimport (
+    FOUR, ZERO, BytePointers, ByteWeights, Problem, bound_errors, divides,
+)
 from sklearn_xc._kernels.ppdsparse._types cimport Lane, Settings, soft_threshold
 
-# What ends a class without another search: the lowest objective that one has found, and where.
+# A class ends without another search by the lowest objective that one has found, kept with where.
 #
 # A search of all rows gives the primal objective P of the weights that it was made with, a descent
 # raises the dual objective D.  Each P is at least the optimum, each D at most: the lowest P of all
@@ -41,6 +40,7 @@ cdef float FIRST_DROP = 0.25  # of the intercept
 cdef inline float slope_of(
     float margin, float cost, float drop, float ceiling, float steep
 ) noexcept nogil:
+    # 1 + z of a negative falls with the intercept, 1 - z of a positive rises.
     margin += copysignf(drop, cost)
     return cost * slope(margin if margin > 0 else 0, ceiling, steep)
 
@@ -62,6 +62,7 @@ cdef dispatched slope_of_losses(
     cdef float part[TOGETHER]
     cdef float ceiling = loss.ceiling, steep = loss.steepness
     total[0] = 0
+    # Sums side by side, one a place of a vector: no addition waits for the one before.
     for k in range(TOGETHER):
         part[k] = 0
     for e in range(n // TOGETHER):
@@ -92,6 +93,7 @@ cdef inline double slope_at(
     """Return the derivative of the objective by the drop of the intercept."""
     cdef double of_losses
     slope_of_losses(&work.margins[0], &work.costs[0], n, drop, &settings.loss, &of_losses)
+    # d/d drop of the losses and of l2 (b - drop)^2 / 2.
     return of_losses - settings.l2 * (intercept - drop)
 
 
@@ -108,6 +110,8 @@ cdef float best_drop(
     cdef int _
     if not settings.intercept or slope_at(work, n, intercept, least, settings) >= 0:
         return least
+    # The objective is convex in the drop: doubling finds where it rises again, halving comes near
+    # its lowest point. `low` stays where it still falls.
     for _ in range(DOUBLINGS):
         if slope_at(work, n, intercept, high, settings) >= 0:
             break
@@ -136,12 +140,14 @@ cdef void keep_lowest(Workspace work, Py_ssize_t c) noexcept nogil:
     """Keep the weights of a search of all rows, unless an earlier one had a lower objective."""
     cdef Lane *lane = &work.lanes[c]
     cdef Py_ssize_t q
+    # P of an earlier search and D of the latest descent make a gap too: P >= optimum >= D.
     if lane.kept and lane.lowest_primal <= lane.primal:
         return
     lane.kept = True
     lane.lowest_primal = lane.primal
     lane.lowest_intercept = lane.intercept
     for q in range(work.lowest_v.shape[1]):
+        # v is zero at the features that no member has had.
         work.lowest_v[c, q] = work.saved[c, q] if q < lane.n_touched else 0
 
 
@@ -182,6 +188,7 @@ cdef Py_ssize_t longest_list(
     if lane.n_iter >= settings.max_iter or lane.n_iter >= PATIENT + 30:
         return n
     if lane.n_iter > PATIENT:
+        # At most 30 doublings of less than 2^31 rows: no overflow of 64 bits.
         most <<= lane.n_iter - PATIENT
     return min(most, n)
 
@@ -201,6 +208,7 @@ cdef void load_weights(Workspace work, Py_ssize_t c, const Settings *settings) n
 cdef void load_fine(Workspace work, Py_ssize_t width, Fine *fine) noexcept nogil:
     """Round `lane_weights` to 16 bits, or fewer where sums of so many features need over 32."""
     cdef Py_ssize_t j, d = work.lane_weights.shape[0]
+    # Sums of width products of a byte, below 256, and a weight, at most `most`: within 31 bits.
     cdef float largest = 0, inverse, q, most = min(LARGEST_FINE, LARGEST_SUM // (256 * width))
     cdef double left, squares = 0, lost = 0
     for j in range(d):
@@ -216,7 +224,9 @@ cdef void load_fine(Workspace work, Py_ssize_t width, Fine *fine) noexcept nogil
         squares += <double>work.lane_weights[j] * work.lane_weights[j]
         lost += left * left
         work.fine_weights[j] = <int16_t><int32_t>q
+        # Bytes are 128 + p: sum (128 + p) q - 128 sum q is the product wanted.
         fine.start -= ZERO * <int32_t>q
+    # The bytes there are 128 (`round_rows`), which a weight of zero takes out.
     for j in range(d, width):
         work.fine_weights[j] = 0
     bound_errors(sqrt(squares), sqrt(lost), &fine.of_error, &fine.of_length)
@@ -270,6 +280,7 @@ cdef void refine_list(
                 rows.width // FOUR,
             )
         i = work.candidates[c, q]
+        # A score, and the most that rounding of row and weights can have taken from it.
         total = fine.start + fine_sum(
             rows.values + i * rows.width, &work.fine_weights[0], rows.width
         )
@@ -300,13 +311,17 @@ cdef float shorten_by_drop(
         i = work.candidates[c, q]
         add_margin(
             work, c, problem, n + q, i,
+            # From the highest that a score may be back to the rounded one, which is nearer.
             work.candidate_scores[c, q]
             - error_of(of_error, of_length, &problem.X.rounded.pointers, i),
         )
     n += lane.n_candidates
+    # The active set is first in the lists, with margins in float32.
     drop = best_drop(work, c, n, least, settings)
     lane.primal = primal_with(work, c, n, drop, settings)
     for q in range(lane.n_candidates):
+        # The highest score that a row may have falls by the drop as well: at -1 or below the row
+        # has no loss and does not come back.
         if work.candidate_scores[c, q] > lowest + drop:
             work.candidates[c, kept] = work.candidates[c, q]
             work.candidate_scores[c, kept] = work.candidate_scores[c, q]
@@ -340,15 +355,19 @@ cdef void find_primal(
     cdef Py_ssize_t q, n, kept = 0
     cdef int32_t i
     cdef Fine fine
+    # First by the scores in bytes that the search has left.
     load_weights(work, c, settings)
     n = score_active(work, c, problem)
     drop = shorten_by_drop(
         work, c, n, settings, problem, rounded.of_error[c], rounded.of_length[c], lowest,
         rounded.threshold[c] - lowest,
     )
+    # A list this long costs much beside the search, for an objective that decides nothing yet.
     if lane.n_candidates > problem.X.n_rows // REACH and far_from_end(lane, settings):
         lane.whole = False
         return
+    # Then by weights in 16 bits. `n` is still that of the active set: margins of the list are
+    # overwritten by better ones.
     load_fine(work, problem.X.rounded.pointers.width, &fine)
     refine_list(work, c, &fine, &problem.X.rounded.pointers)
     drop = shorten_by_drop(
@@ -358,6 +377,7 @@ cdef void find_primal(
         if q + LISTED_AHEAD < lane.n_candidates:
             prefetch_values(problem, work.candidates[c, q + LISTED_AHEAD])
         i = work.candidates[c, q]
+        # In float32, with the intercept of the search: the drop changes margins by itself.
         z = score_of(work, problem, i, lane.intercept)
         add_margin(work, c, problem, n, i, z)
         n += 1
@@ -366,6 +386,7 @@ cdef void find_primal(
             work.candidate_scores[c, kept] = z
             kept += 1
     lane.n_candidates = kept
+    # Rows that left have no loss from this drop on, but may have one below it.
     drop = best_drop(work, c, n, drop, settings)
     lane.primal = primal_with(work, c, n, drop, settings)
     lane.intercept -= drop

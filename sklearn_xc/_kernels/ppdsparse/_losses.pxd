@@ -23,12 +23,14 @@ cdef struct Loss:
 
 cdef inline float slope(float margin, float ceiling, float steepness) noexcept nogil:
     """Return the slope at a margin of 0 or more; without a branch, for loops over vectors."""
+    # The s that attains the maximum above: value'(m) = min(m / inverse, ceiling).
     margin *= steepness
     return margin if margin < ceiling else ceiling
 
 
 cdef inline double value(const Loss *loss, double margin) noexcept nogil:
     """Return the loss at a margin of 0 or more."""
+    # s m - inverse s^2 / 2 at that s.
     cdef double s = margin * loss.steepness
     s = s if s < loss.ceiling else loss.ceiling
     return s * (margin - 0.5 * loss.inverse * s)
@@ -75,6 +77,8 @@ cdef inline float of_negative(
     Shape shape, float corner, float weight, float score
 ) noexcept nogil:
     """Return the loss of a negative in units of `unit_of`; the margin at the corner is given."""
+    # y = -1, so that 1 + z is missing. With s = min(m, ceiling inverse) the loss is s (2 m - s)
+    # over 2 inverse, a factor that the sum of all rows takes once (`unit_of`).
     cdef float margin = max(1 + score, <float>0), s
     if shape == LINE:
         return weight * margin

@@ -42,8 +42,8 @@ cdef enum:
     # instead of those of its entries once more.
     ENTRIES_PER_ROW = 4
     ENTRIES_AT_ONCE = 256  # entries of a row that are looked through at once
-    # What a row that is scored costs beside its entries, in entries: it is read from anywhere in X,
-    # and that comes from a cache or from memory.
+    # Cost of a row that is scored beyond its entries, in entries: it is read from anywhere in
+    # X, and that comes from a cache or from memory.
     SCORED = 12
     SCORED_FROM_MEMORY = 30
     IN_CACHES = 1 << 21  # entries of X, 16 MB
@@ -55,11 +55,12 @@ cdef class ColumnScratch:
 
     def __init__(self, Problem problem):
         n, d = problem.X.n_rows, problem.X.n_columns
+        # These four are as empty between two classes as here (`forget_rows`, `withdraw_weights`).
         self.place = np.full(d, -1, dtype=np.int32)
         self.weights = np.zeros(d, dtype=np.float32)
         self.has_weight = np.zeros(d // 64 + 1, dtype=np.uint64)
         self.sums = np.zeros(min(n, ROWS_AT_ONCE), dtype=np.float32)
-        # with room for the rounding of the norms
+        # max_i ||x_i|| of the bound U(S), with room for the rounding of the norms.
         self.largest_norm = (1 + 1e-6) * np.sqrt(np.max(problem.squared_norms, initial=0))
 
 
@@ -83,6 +84,7 @@ cdef int copy_rows(
             prefetch_row(X, members[a + HITS_AHEAD].row)
         row = row_at(X, members[a].row)
         members[a].start = at
+        # Its features get their numbers here; a descent has no others to note.
         members[a].seen = True
         n_touched = copy_row(
             row, &scratch.place[0], &work.touched[0, 0], n_touched, work.places.data() + at,
@@ -90,6 +92,7 @@ cdef int copy_rows(
         )
         at += members[a].length
         scratch.n_entries += row.n
+    # v of new features; that of the others is from before.
     for q in range(lane.n_touched, n_touched):
         work.saved[0, q] = 0
     lane.n_touched = n_touched
@@ -113,6 +116,7 @@ cdef inline Py_ssize_t copy_row(
         # No branch, since about every second feature is new.
         place = place if place >= 0 else <int32_t>n_touched
         place_of[j] = place
+        # One place more than features, for the write that does not count.
         touched[n_touched] = j
         n_touched += place == n_touched
         places[e] = place
@@ -145,6 +149,7 @@ cdef int publish_weights(
     cdef int32_t *weighted = scratch.weighted.data()
     for q in range(n):
         w = soft_threshold(v[q], settings.l1) / settings.l2
+        # By number for the members, whose copies have numbers, and by feature for rows of X.
         by_number[q] = w
         weighted[n_weights] = <int32_t>q  # no branch, as in `hits_among_entries`
         n_weights += w != 0
@@ -155,6 +160,7 @@ cdef int publish_weights(
         w = by_number[weighted[q]]
         weighted[q] = j
         scratch.weights[j] = w
+        # D bits stay in the first cache, where a row's features are looked up.
         scratch.has_weight[j >> 6] |= <uint64_t>1 << (j & 63)
         add_lifting(scratch, problem, j, w)
     return 0
@@ -169,6 +175,7 @@ cdef int add_lifting(ColumnScratch scratch, Problem problem, int32_t j, float w)
     cdef Columns columns = problem.X.columns
     cdef double most = <double>w * (problem.highest[j] if w > 0 else problem.lowest[j])
     cdef Lifting one
+    # max_i w_j x_ij is not above zero: the feature lifts no row.
     if most <= 0:
         return 0
     one.feature = j
@@ -179,12 +186,16 @@ cdef int add_lifting(ColumnScratch scratch, Problem problem, int32_t j, float w)
     one.end = columns.indptr[j + 1]
     if one.first < one.end:
         one.most = min(most, fabs(w) * <double>columns.rest[j])
+        # Entries saved by what they cost of the slack, negative: the largest saving comes first.
         one.key = (one.first - one.end) / one.most
         scratch.lifting.push_back(one)
+        # U of a whole column is that of its smaller entries, then what the large ones add: left out
+        # in this order, their sum is `most`, and w_j^2 counts once.
         one.most = most - one.most
         one.square = 0
     one.end = one.first
     one.first = columns.indptr[j]
+    # By `most` of the whole column, which brings it behind the smaller entries.
     one.key = (one.first - one.end) / most
     scratch.lifting.push_back(one)
     return 0
@@ -194,6 +205,7 @@ cdef void withdraw_weights(ColumnScratch scratch) noexcept nogil:
     cdef Py_ssize_t q
     for q in range(<Py_ssize_t>scratch.weighted.size()):
         scratch.weights[scratch.weighted[q]] = 0
+        # Clears bits of other weights too, which all go.
         scratch.has_weight[scratch.weighted[q] >> 6] = 0
 
 
@@ -202,6 +214,7 @@ cdef int sort_features(ColumnScratch scratch) except -1 nogil:
     cdef Py_ssize_t q, n = scratch.lifting.size()
     cdef Keyed *keyed
     scratch.keyed.resize(n)  # far smaller than what they stand for
+    # Sorting moves a record often; these are moved once, in the end.
     scratch.unsorted.swap(scratch.lifting)
     scratch.lifting.resize(n)
     keyed = scratch.keyed.data()
@@ -231,6 +244,7 @@ cdef Py_ssize_t split(ColumnScratch scratch, double slack, double *bound) except
         one = &scratch.lifting[first]
         squares += one.square
         total += one.most
+        # U(S) in float64; parts stay in front only as long as it is within the slack.
         highest = min(sqrt(squares) * scratch.largest_norm, total)
         if highest > slack:
             return first
@@ -257,7 +271,8 @@ cdef void accumulate(
     cdef Columns columns = problem.X.columns
     cdef Py_ssize_t q, n = scratch.lifting.size(), chunk, low, high
     cdef int64_t n_entries
-    # A sum of n products that are not negative is off by at most so much of itself.
+    # A sum of n products that are not negative is off by at most so much of itself: a row just
+    # above the limit is found although its sum was rounded below it.
     cdef float least = <float>(limit * (1 - ROUNDING * (n - first + 4)))
     work.lanes[0].n_candidates = 0
     for q in range(first, n):
@@ -266,6 +281,7 @@ cdef void accumulate(
         low = chunk * ROWS_AT_ONCE
         high = min(low + ROWS_AT_ONCE, problem.X.n_rows)
         n_entries = add_up(scratch, columns, first, low, high)
+        # Which of the two is decided for each stretch, by the entries that it had.
         if n_entries * ENTRIES_PER_ROW > high - low:
             hits_among_all(work, scratch, low, high - low, least)
             memset(&scratch.sums[0], 0, (high - low) * sizeof(float))
@@ -296,13 +312,16 @@ cdef int64_t add_up(
         one = &scratch.lifting[q]
         if q + 1 < n:
             at = scratch.lifting[q + 1].at
+            # Columns lie anywhere in memory, which no processor foresees.
             prefetch(rows + at)
             prefetch(values + at)
         w = one.weight
         at = one.begin = one.at
         end = one.end
+        # Rows ascend, so the last of four tells of all.
         while at + AT_A_LOOK <= end and rows[at + AT_A_LOOK - 1] < high:
             for e in range(AT_A_LOOK):
+                # Products below zero cannot lift: without them a sum is no lower than the true one.
                 sums[rows[at + e] - low] += lift_of(w * values[at + e])
             at += AT_A_LOOK
         while at < end and rows[at] < high:
@@ -351,6 +370,7 @@ cdef void hits_among_all(
     cdef int32_t *hits = &work.candidates[0, 0]
     cdef float *scores = &work.candidate_scores[0, 0]
     cdef const uint16_t *member = &work.member[low]
+    # Most groups have no hit, which vectors find out without a branch a row.
     compare_sums(sums, n_rows, least, any_hit)
     for at in range((n_rows + TOGETHER - 1) // TOGETHER):
         if not any_hit[at]:
@@ -374,6 +394,7 @@ cdef dispatched compare_sums(
         for i in range(TOGETHER):
             found |= sums[at * TOGETHER + i] > least
         any_hit[at] = found
+    # Shorter: looked at one by one.
     if n % TOGETHER:
         any_hit[n // TOGETHER] = 1
 
@@ -394,6 +415,7 @@ cdef inline double score_of(
             n += (has_weight[j >> 6] >> (j & 63)) & 1
         for f in range(n):
             e = start + found[f]
+            # In float64, so that the objective is certain to far less than a gap.
             z += <double>weights[row.features[e]] * row.values[e]
         start += ENTRIES_AT_ONCE
     return z
@@ -420,6 +442,7 @@ cdef void score_hits(
     for h in range(n):
         if h + 2 * HITS_AHEAD < n:  # where the row begins, which its own prefetch reads
             prefetch(X.indptr + hits[h + 2 * HITS_AHEAD])
+        # Hits lie anywhere in X; without prefetching each would wait for memory.
         if h + HITS_AHEAD < n:
             prefetch_row(X, hits[h + HITS_AHEAD])
         row = row_at(X, hits[h])
@@ -427,10 +450,12 @@ cdef void score_hits(
         scratch.n_entries += row.n
         scratch.cost_of_searches += row.n
         if z > threshold:
+            # 1 + z + b' = z - T is what a negative lacks at the intercept b' = -1 - T.
             lane.loss += weight_of(problem, hits[h]) * value(&settings.loss, z - threshold)
             hits[kept] = hits[h]
             scores[kept] = <float>z
             kept += 1
+    # Positives are members always, so all hits are negatives.
     lane.loss *= lane.negative_weight
     work.lanes[0].n_candidates = kept
 
@@ -447,6 +472,7 @@ cdef double loss_of_members(
     cdef const Member *member
     for a in range(<Py_ssize_t>work.members[0].size()):
         member = &work.members[0][a]
+        # Members at the same point (w, b'), of both signs.
         z = intercept
         for e in range(member.start, member.start + member.length):
             z += <double>weights[places[e]] * values[e]
@@ -468,9 +494,11 @@ cdef void certified_search(
     """Find all violators at the intercept -1 - threshold, and the primal there."""
     cdef Lane *lane = &work.lanes[0]
     cdef double intercept = -1 - threshold
+    # A row that is not found has lifting products of T - U(S) at most, and so <w, x_i> <= T.
     accumulate(work, scratch, problem, first, threshold - bound)
     score_hits(work, scratch, settings, problem, threshold)
     lane.loss += loss_of_members(work, scratch, settings, intercept)
+    # At most so many rows have a loss, which bounds the curvature in b (`choose_threshold`).
     scratch.n_violators = lane.n_candidates + work.members[0].size()
     lane.primal = primal_value(work, 0, intercept, lane.loss, settings)
 
@@ -485,7 +513,9 @@ cdef void quick_search(
     Py_ssize_t keep,
 ) noexcept nogil:
     """Find violators among rows that the features from `first` on lift most, not all."""
+    # Half the threshold by the essential features alone: a guess, no bound.
     accumulate(work, scratch, problem, first, 0.5 * threshold)
+    # Before exact scores, which cost more than the sums.
     keep_best(work, keep)
     score_hits(work, scratch, settings, problem, threshold)
 

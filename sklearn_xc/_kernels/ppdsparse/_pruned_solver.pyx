@@ -89,6 +89,7 @@ cdef int start(
     cdef Py_ssize_t n_positives, n_negatives
     start_class(work, 0, label, known, settings, problem)
     lane.compact = True
+    # Until a search gives one: of the size that `choose_threshold` takes at least.
     lane.primal = 1
     scratch.n_violators = RANDOM_LEAST
     work.places.clear()  # whatever a descent of lanes has left there
@@ -99,10 +100,13 @@ cdef int start(
         scratch.n_entries += work.places.size()
     if not lane.fresh:  # what comes with known negatives needs no others
         return 0
+    # Step 0 of Algorithm 1 ends here; negatives below spare the search that would find them.
     n_positives = work.members[0].size()
+    # Rows like the positives are what the first search would find; here they cost few entries.
     find_similar(work, scratch, problem)
     admit_hits(work, scratch, settings, problem)
     n_negatives = n_random(problem, n_positives)
+    # Random ones stand for all others, whose weight holds the intercept down.
     return admit_random(
         work, scratch, settings, problem, n_negatives,
         min(problem.X.n_rows, max(<Py_ssize_t>POOL, 8 * n_negatives)),
@@ -126,6 +130,7 @@ cdef double entries_to_start(Problem problem, int32_t label, DualsOf known) noex
     cdef Py_ssize_t n_others = known.n if known.n else n_similar(problem, n) + n_random(problem, n)
     cdef Py_ssize_t n_rows = n + n_others
     cdef double row_length = <double>problem.X.n_entries / problem.X.n_rows
+    # Passes over these rows are the cost of a class before it has searched at all.
     return (1 if n <= VERY_FEW else STARTS) * n_rows * row_length
 
 
@@ -145,6 +150,7 @@ cdef int find_similar(
     scratch.lifting.clear()
     for q in range(n):
         one.feature = work.touched[0, q]
+        # The sum of the positives is v while their dual variables are equal (equation 10).
         one.weight = sums[q]
         begin = problem.X.columns.indptr[one.feature]
         one.end = problem.X.columns.indptr[one.feature + 1]
@@ -159,9 +165,11 @@ cdef int find_similar(
     sort_features(scratch)
     for q in range(<Py_ssize_t>scratch.lifting.size()):
         left -= scratch.lifting[q].end - scratch.lifting[q].first
+        # Parts from here on are no shorter: the columns of frequent features.
         if left < 0:
             scratch.lifting.resize(q)
             break
+    # All rows with a product above zero; members are left out.
     accumulate(work, scratch, problem, 0, 0)
     keep_best(work, n_similar(problem, n_positives))
     return 0
@@ -195,15 +203,13 @@ cdef int admit_random(
 cdef double choose_threshold(
     Workspace work, ColumnScratch scratch, const Settings *settings, double share
 ) noexcept nogil:
-    """Return T = -1 - b' for an intercept b' a little below -1 and below that of the descent.
-
-    Near the optimum the primal does not change with the intercept to first order: a shift by delta
-    costs delta^2 / 2 times its second derivative, which is l2 and at most the sum of the weights of
-    the rows that have a loss over `inverse`.  delta is such that this is `share` of the gap that is
-    allowed.
-    """
+    """Return T = -1 - b' for an intercept b' a little below -1 and below that of the descent."""
     cdef Lane *lane = &work.lanes[0]
     cdef double weight = max(lane.positive_weight, lane.negative_weight)
+    # Near the optimum the primal does not change with the intercept to first order: a shift by
+    # delta costs delta^2 / 2 times its second derivative, which is l2 and at most the sum of the
+    # weights of the rows that have a loss over `inverse`. delta is such that this is `share` of the
+    # gap that is allowed.
     cdef double curvature = (
         settings.l2 + weight * scratch.n_violators * settings.loss.steepness
     )
@@ -211,6 +217,7 @@ cdef double choose_threshold(
         sqrt(2 * share * settings.tol * max(lane.primal, <double>1) / curvature), LARGEST_SHIFT
     )
     cdef double b = lane.anchor
+    # In float32, as the model keeps it, and T from just that number.
     lane.intercept = <float>((min(b, <double>-1) - delta) * settings.l2) / settings.l2
     return -1 - <double>lane.intercept
 
@@ -221,6 +228,7 @@ cdef Py_ssize_t quick_start(
     """Return from which feature on a quick search reads: the cheap end of the essential ones."""
     cdef double left = QUICK * problem.X.n_rows
     cdef Py_ssize_t q = scratch.lifting.size()
+    # The last ones lift most for their length.
     while q > first and left >= scratch.lifting[q - 1].end - scratch.lifting[q - 1].first:
         q -= 1
         left -= scratch.lifting[q].end - scratch.lifting[q].first
@@ -236,12 +244,15 @@ cdef bint is_done(
 ) noexcept nogil:
     """Take the gap after a certified search; where it is too large, say how the next round goes."""
     cdef Lane *lane = &work.lanes[0]
+    # Of the same dual variables that the weights of the search are of.
     lane.dual = dual_value(work, 0, settings, problem)
     scratch.n_entries += work.places.size()
     lane.gap = (lane.primal - lane.dual) / lane.primal
     if lane.gap <= settings.tol or lane.n_iter == settings.max_iter:
         return True
+    # The next descent begins with v in float64, rounded once.
     refresh_v(work, 0, settings)
+    # Near the end both terms have to shrink with the gap that is left.
     if lane.gap <= 5 * settings.tol:
         now.precision *= 0.5
         now.share *= 0.7
@@ -257,6 +268,7 @@ cdef int admit_violators(
     cdef Py_ssize_t n_members = work.members[0].size(), keep = settings.n_select
     cdef bint few = work.lanes[0].n_candidates < n_members // 4 + 1
     if keep == 0:
+        # kappa follows the active set; a quick search finds the worst violators, which are enough.
         keep = max(<Py_ssize_t>SELECTED, (1 if quick else 2) * n_members)
     keep_best(work, keep)
     admit_hits(work, scratch, settings, problem)
@@ -273,6 +285,7 @@ cdef int descend_on_copies(
     cdef Lane *lane = &work.lanes[0]
     cdef double before = lane.n_visits
     descend(work, 0, settings, problem, PASSES_ALONE, share)
+    # A visit counts as a copied row of mean length.
     scratch.n_entries += (
         work.places.size() * (lane.n_visits - before)
         / max(<Py_ssize_t>1, <Py_ssize_t>work.members[0].size())
@@ -291,6 +304,7 @@ cdef double saved_by(ColumnScratch scratch, Problem problem, bint solved) noexce
 
     A class that is not solved by them is still to be searched for in lanes.
     """
+    # Whether later classes are worth it is decided by what was read, never by a clock.
     cdef double saved = SEARCHES_IN_LANES * search_in_lanes(problem) if solved else 0
     return saved - scratch.cost_of_searches
 
@@ -312,6 +326,7 @@ cdef bint solve_class(
     cdef Py_ssize_t first, n_members
     cdef bint quick
     cdef Round now
+    # Without a trace in the workspace, so that lanes begin the class themselves.
     if entries_to_start(problem, label, known) > in_lanes:
         return False
     now.share = SHIFT_SHARE
@@ -319,12 +334,15 @@ cdef bint solve_class(
     now.first = known.n == 0
     start(work, scratch, settings, problem, label, known)
     while True:
+        # Algorithm 1 from its step 3 on: descent, search, violators join.
         descend_on_copies(work, scratch, settings, problem, now.precision)
         threshold = choose_threshold(work, scratch, settings, now.share)
         publish_weights(work, scratch, settings, problem)
+        # U(S) <= SLACK T: the larger S, the fewer columns are read, but the more rows are hits.
         first = split(scratch, SLACK * threshold, &bound)
         cost = cost_from(scratch, first)
         lane.n_iter += 1
+        # A first search only has to find violators: a cheap one that certifies nothing.
         quick = now.first and cost > 1.5 * QUICK * problem.X.n_rows and settings.max_iter > 1
         now.first = False
         if quick:
@@ -333,15 +351,18 @@ cdef bint solve_class(
                 work, scratch, settings, problem, quick_start(scratch, problem, first), threshold,
                 2 * max(<Py_ssize_t>SELECTED, n_members),
             )
+        # A search dearer than a class's share of one in lanes is not made: the class goes there.
         elif cost <= in_lanes:
             certified_search(work, scratch, settings, problem, first, threshold, bound)
         withdraw_weights(scratch)
         operations[0] += scratch.n_entries - counted
         counted = scratch.n_entries
         interrupted(stop, operations)
+        # With its members: lanes take over dual variables and negatives (`Duals.append`).
         if not quick and cost > in_lanes:
             return False
         if not quick and is_done(work, scratch, settings, problem, &now):
+            # In rows of mean length, as lanes count.
             lane.n_visits = scratch.n_entries * problem.X.n_rows / problem.X.n_entries
             lane.n_candidates = 0
             return True

@@ -21,7 +21,7 @@ from sklearn_xc._kernels.ppdsparse._types cimport Lane, Settings, soft_threshold
 # the objective is certified to lie within `tol` of its optimum.  Neither follows from the size of
 # single weights, since thousands of small ones add up.
 
-# What pruning may read, as a share of the entries of X that the fit of the class has read.
+# Entries that pruning may read, as a share of those of X that the fit of the class has read.
 # An entry costs more here than there: it is written, scattered, and cleared again.
 cdef double SHARE = 1.0 / 64
 
@@ -55,12 +55,16 @@ cdef double gap_with(const Rise *rise, double gap, const Loss *loss) noexcept no
     """
     cdef double root, bound = 1e300
     if is_smooth(loss):
+        # By Cauchy and Schwarz the residuals add 2 sqrt(gap) sqrt(q) at most, q the quadratic term:
+        # with the gap and q this is the square of a sum of roots.
         root = sqrt(max(<double>0, gap))
         root += sqrt(0.5 * rise.factor * rise.squares * loss.steepness)
+        # A gap below zero, from rounding, stays one.
         bound = root * root + min(gap, <double>0) + rise.pull - rise.gained - rise.ridge
     if is_bounded(loss):
         bound = min(
             bound,
+            # Each row's loss rises by at most ceiling C_i |<x_i, d>|; the penalties only fall.
             gap + max(
                 <double>0, loss.ceiling * rise.factor * rise.shifts - rise.gained - rise.ridge
             ),
@@ -88,10 +92,12 @@ cdef bint drop_in_rows(
     for e in range(columns.indptr[one.feature], columns.indptr[one.feature + 1]):
         i = columns.rows[e]
         old = shift[i]
+        # Sums of magnitudes: signs of later features cannot make a row worse than that.
         new = old + <float>fabs(one.w * columns.values[e])
         shift[i] = new
         highest = max(highest, new)
         weight = weight_of(problem, i)
+        # By the change of the square, so that the sum over all rows is never made again.
         squares += weight * (<double>new * new - <double>old * old)
         shifts += weight * <double>(new - old)
     rise.squares += squares
@@ -119,6 +125,7 @@ cdef int collect(
     cdef int32_t j
     cdef float w
     cdef Candidate one
+    # The weights of the search of lowest objective, which are those that are kept.
     if lane.kept:
         v = &work.lowest_v[c, 0]
     for q in range(lane.n_touched):
@@ -128,6 +135,7 @@ cdef int collect(
         if w != 0 and fabs(w) * problem.feature_maxima[j] <= settings.prune:
             one.key = <float>fabs(w) * problem.feature_norms[j]
             one.w = w
+            # v of the dual variables as they are, in which the gap was taken.
             one.pull = work.saved[c, q] * w
             one.feature = j
             one.place = <int32_t>q
@@ -138,12 +146,7 @@ cdef int collect(
 cdef int prune_weights(
     Workspace work, Py_ssize_t c, const Settings *settings, Problem problem
 ) except -1 nogil:
-    """Write the weights of a lane that stay into `packed`, 0 for others, and take their gap.
-
-    Where there are columns, the sum of |w_j x_ij| over dropped features is kept for each row,
-    within the reading that `SHARE` allows; otherwise the sum of |w_j| max_i |x_ij| stands for
-    every row, and that of |w_j| ||x_j|| for the root of the sum of the squares.
-    """
+    """Write the weights of a lane that stay into `packed`, 0 for others, and take their gap."""
     cdef Lane *lane = &work.lanes[c]
     cdef Columns columns = problem.X.columns
     cdef bint has_columns = problem.X.has_columns
@@ -161,6 +164,7 @@ cdef int prune_weights(
     collect(work, c, settings, problem, candidates)
     if relative(gap, dual) > settings.tol:
         candidates.clear()  # nothing to spare
+    # The smallest first, in the norm of what they do to all rows: most go before a row is full.
     sort_by_key(candidates.data(), <Py_ssize_t>candidates.size())
     for u in range(<Py_ssize_t>candidates.size()):
         one = &candidates[u]
@@ -168,8 +172,12 @@ cdef int prune_weights(
         rise.gained += settings.l1 * fabs(one.w)
         rise.ridge += 0.5 * settings.l2 * <double>one.w * one.w
         rise.pull += one.pull
+        # With columns the sum of |w_j x_ij| over dropped features is kept for each row, within the
+        # reading that `SHARE` allows; otherwise the sum of |w_j| max_i |x_ij| stands for every row,
+        # and that of |w_j| ||x_j|| for the root of the sum of the squares.
         if has_columns:
             length = columns.indptr[one.feature + 1] - columns.indptr[one.feature]
+            # Cheaper features may follow.
             if length > left:
                 rise = before
                 continue
@@ -179,8 +187,10 @@ cdef int prune_weights(
             total += fabs(one.w) * problem.feature_maxima[one.feature]
             norms += one.key
             fits = total <= settings.prune
+            # Without columns: ||sum_j |w_j| |x_j| || <= sum_j |w_j| ||x_j||.
             rise.squares = norms * norms
             rise.shifts += one.key * sqrt(problem.total_weight)
+        # Both promises of pruning, after this weight as well.
         if fits and relative(gap_with(&rise, gap, &settings.loss), dual) <= settings.tol:
             work.packed[one.place] = 0
             candidates[kept] = one[0]
@@ -208,6 +218,7 @@ cdef int append(SparseOutput *out, int32_t index, float value) except -1 nogil:
     cdef void *grown
     cdef Py_ssize_t capacity
     if out.size == out.capacity:
+        # Doubling: entries are moved a constant number of times each.
         capacity = max(1024, 2 * out.capacity)
         grown = realloc(out.indices, capacity * sizeof(int32_t))
         if grown == NULL:
@@ -278,6 +289,8 @@ cdef int keep_class(
     results.n_active[n] = work.members[c].size()
     results.intercept[n] = lane.intercept
     for q in range(lane.n_touched):
+        # `packed` is as `prune_weights` has left it; positions of the fit's order, named at the
+        # end.
         if work.packed[q] != 0:
             append(&results.weights, work.touched[c, q], work.packed[q])
     results.n_weights[n] = results.weights.size - before
@@ -320,6 +333,7 @@ def name_entries(
             keys.resize(n)
             for e in range(n):
                 memcpy(&bits, &values[begin + e], sizeof(float))
+                # Names differ within a class, so the sort never looks at the bits of a value.
                 keys[e] = (<uint64_t>names[positions[begin + e]] << 32) | bits
             sort(keys.begin(), keys.end())
             for e in range(n):

@@ -59,12 +59,14 @@ cdef bint sum_dual(
     cdef Lane *lane = &work.lanes[c]
     if lane.dual_known:
         return False
+    # A pass over all members' rows: once a descent, not once a search.
     lane.dual = dual_value(work, c, settings, problem)
     lane.dual_known = True
     return True
 
 
 cdef inline double relative_gap(double primal, double dual) noexcept nogil:
+    # P is zero only where no row has a loss and no feature a weight.
     return (primal - dual) / max(primal, <double>1e-30)
 
 
@@ -80,6 +82,7 @@ cdef int admit_candidates(
         work, c, settings, problem, &work.candidates[c, 0], NULL, lane.n_candidates, False
     )
     if lane.n_candidates == 0:
+        # So the next descent goes on where the last one saw nothing worth a step.
         lane.precision *= <float>0.3
     return 0
 
@@ -98,11 +101,14 @@ cdef int start_lane(
     start_class(work, c, duals.labels[q], known, settings, problem)
     if known.n:
         warm_start(work, c, settings, problem)
+    # Algorithm 1 starts with the positives alone. Two passes over these and some random negatives,
+    # then a search of a part of the rows, cost less than the round that they save.
     if lane.fresh:
         draw_negatives(
             work, c, settings, problem, n_random(work, c, problem.X.n_rows), problem.X.n_rows
         )
         descend_lane(work, c, settings, START_PASSES, problem)
+        # For the search over a sample, which `warm_up` makes for all new classes together.
         publish_weights(work, c, settings, False)
     return 0
 
@@ -162,12 +168,16 @@ cdef int descend_lanes(
     cdef Lane *lane
     for c in range(LANES):
         lane = &work.lanes[c]
+        # Classes that were in work descend first: one that ends makes room for a new one.
         if lane.label == IDLE or lane.waits or (lane.n_iter == 0) != first:
             continue
+        # Ten for a visit beside its entries.
         operations[0] += PASSES * work.members[c].size() * (10 + entries_per_row)
         descend_lane(work, c, settings, FIRST_PASSES if is_new(lane) else PASSES, problem)
         lane.n_iter += 1
         if by_bytes(settings, problem) and not is_early(lane, settings):
+            # Rows in bytes: a higher D may end the class at the P of an earlier search, before
+            # another one.
             sum_dual(work, c, settings, problem)
             refresh_v(work, c, settings)
             if lane.kept:
@@ -186,6 +196,7 @@ cdef int finish_class(
     Results results,
     bint keep_dual,
 ) except -1 nogil:
+    # The weights that certify the gap are those of the lowest objective, not the last ones.
     if work.lanes[c].kept:
         return_to_lowest(work, c)
     prune_weights(work, c, settings, problem)
@@ -213,6 +224,7 @@ cdef void let_others_wait(
         if work.lanes[c].label != IDLE:
             n_early += early[c]
             n_others += not early[c]
+    # Where most need all rows anyway, the new ones get them too.
     if n_early < n_others:
         return
     for c in range(LANES):
@@ -230,12 +242,15 @@ cdef int search_lanes(
     cdef Py_ssize_t c
     for c in range(LANES):
         if work.lanes[c].label != IDLE and not work.lanes[c].waits:
+            # Step 1 of Algorithm 1, by Algorithm 3 where that is asked for and the search may miss
+            # rows.
             publish_weights(work, c, settings, settings.sparsify and not exact)
     if by_bytes(settings, problem):
         search_bytes(work, settings, problem, False, stop, operations)
     elif exact:
         search(work, settings, problem, problem.X, stop, operations)
     else:
+        # Section 5.3: entries of X above a magnitude only; without that `coarse` is X.
         search(work, settings, problem, problem.coarse, stop, operations)
     return 0
 
@@ -252,6 +267,7 @@ cdef int finish_or_go_on(
     """Keep a class that is done; otherwise its violators join, and 1 says that it is close."""
     cdef Lane *lane = &work.lanes[c]
     cdef bint summed
+    # A search for violators only: no objective, so no gap.
     if not lane.whole:
         admit_candidates(work, c, settings, problem)
         return 0
@@ -260,6 +276,7 @@ cdef int finish_or_go_on(
     # of a lane that was not sparsified, a search over all entries is exact
     if exact and not lane.sparsified:
         if by_bytes(settings, problem):
+            # The weights of the search, which `refresh_v` would change.
             keep_lowest(work, c)
             lane.gap = relative_gap(lane.lowest_primal, lane.dual)
         if lane.gap <= settings.tol or lane.n_iter == settings.max_iter:
@@ -268,6 +285,7 @@ cdef int finish_or_go_on(
     if summed:
         refresh_v(work, c, settings)
     admit_candidates(work, c, settings, problem)
+    # Small by an approximate search: the next one is exact and decides.
     return lane.gap <= settings.tol
 
 
@@ -330,6 +348,7 @@ cdef int solve_small_classes(
     for q in range(<Py_ssize_t>given.labels.size()):
         known = given.of_class(q)
         solved = False
+        # A loss so far says that lanes are cheaper for the rest, which are of the same size.
         if q < TRIED or saved > 0:
             solved = solve_class(
                 work, scratch, settings, problem, given.labels[q], known, stop, operations
@@ -339,7 +358,9 @@ cdef int solve_small_classes(
             prune_weights(work, 0, settings, problem)
             keep_class(results, work, 0, settings, keep_dual)
         else:
+            # Lanes go on from what was found, or begin with what was known.
             duals.append(given.labels[q], work.members[0], known)
+        # The first lane serves each class in turn, and the lanes afterwards.
         clear_lane(work, 0)
         forget_rows(work, scratch)
     return 0
@@ -382,6 +403,7 @@ def solve_classes(
     if work is None:
         work = Workspace(problem)
     if worth_pruning(&settings, problem):
+        # Classes that are not solved alone, with the active sets that they have by then.
         left = Duals()
         if scratch is None:
             scratch = ColumnScratch(problem)
@@ -392,6 +414,7 @@ def solve_classes(
             )
     with nogil:
         solve_in_lanes(work, &settings, problem, left, results, keep_dual, stop, &operations)
+    # Not after an exception: a workspace that was left in the middle of a class is not clean.
     spare.give_back(work, scratch)
     return results.as_tuple()
 
@@ -414,6 +437,7 @@ cdef int solve_in_lanes(
     cdef Py_ssize_t c, n_started = 0, n_rounds = 0, n = duals.labels.size()
     cdef Lane *lane
     while results.n_done < results.labels.shape[0]:
+        # Algorithm 1 for all lanes in step, so that one search serves sixteen classes.
         descend_lanes(work, settings, problem, False, results, keep_dual, stop, operations)
         if results.n_done == results.labels.shape[0]:
             break
@@ -427,6 +451,7 @@ cdef int solve_in_lanes(
         let_others_wait(work, settings, problem)
         descend_lanes(work, settings, problem, True, results, keep_dual, stop, operations)
         n_rounds += 1
+        # Approximate searches (Algorithm 3, section 5.3) miss rows: no gap of theirs is true.
         exact = not approximate or close or n_rounds % EXACT_EVERY == 0
         for c in range(LANES):
             lane = &work.lanes[c]
@@ -437,6 +462,7 @@ cdef int solve_in_lanes(
         for c in range(LANES):
             if not work.lanes[c].searched:
                 continue
+            # With all entries of X (`whole`) a lane without a sparse copy was searched exactly.
             n_close += finish_or_go_on(
                 work, c, settings, problem, exact or whole, results, keep_dual
             )

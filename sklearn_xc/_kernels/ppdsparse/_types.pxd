@@ -16,6 +16,7 @@ cdef enum:
     CHUNK = 4096  # rows whose scores of sixteen classes (256 KiB) stay in the second-level cache
 
 
+# Parameters of the estimator, the penalties in the units of the problem's rows.
 cdef struct Settings:
     float l1
     float l2
@@ -30,6 +31,8 @@ cdef struct Settings:
     uint64_t seed
 
 
+# Members that `start_class` leaves alone are written before they are read: by the publication of
+# weights, by a search or by the sum of the dual objective.
 cdef struct Lane:
     int32_t label  # the class in this lane, or IDLE
     bint fresh  # whether it began without the negatives of an earlier fit

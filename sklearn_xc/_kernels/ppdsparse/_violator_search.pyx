@@ -33,6 +33,7 @@ cdef dispatched range_of(const float *scores, Py_ssize_t n, float *low, float *h
     cdef float highs[TOGETHER]
     for c in range(TOGETHER):
         lows[c] = highs[c] = scores[0]
+    # Sixteen lowest and highest side by side, which a compiler keeps in registers.
     for q in range(n // TOGETHER):
         for c in range(TOGETHER):
             lows[c] = min(lows[c], scores[q * TOGETHER + c])
@@ -55,6 +56,7 @@ cdef dispatched bins_of(
     cdef float x
     for q in range(n):
         x = (scores[q] - low) * scale
+        # NaN compares false and becomes 0: every bin is one of BINS.
         x = x if x > 0 else 0
         x = x if x < BINS - 1 else BINS - 1
         bins[q] = <uint8_t><int32_t>x
@@ -63,11 +65,7 @@ cdef dispatched bins_of(
 cdef Py_ssize_t best_of(
     int32_t *rows, float *scores, Py_ssize_t n, Py_ssize_t keep
 ) noexcept nogil:
-    """Move the `keep` rows of highest score to the front, in their order; returns how many.
-
-    They are the best up to a bin of the scores, where the earlier ones are taken: a histogram
-    decides, which is read straight on, where a selection would guess branches.
-    """
+    """Move the `keep` rows of highest score to the front, in their order; returns how many."""
     cdef Py_ssize_t q, part, start, some, kept = 0, above = 0, among
     cdef Py_ssize_t n_parts = (n + AT_ONCE - 1) // AT_ONCE
     cdef Py_ssize_t counts[BINS]
@@ -76,6 +74,8 @@ cdef Py_ssize_t best_of(
     cdef float low = 0, high = 0, scale
     if n <= keep:
         return n
+    # They are the best up to a bin of the scores, where the earlier ones are taken: a histogram
+    # decides, which is read straight on, where a selection would guess branches.
     range_of(scores, n, &low, &high)
     scale = BINS / (high - low) if high > low else 0
     for q in range(BINS):
@@ -87,6 +87,7 @@ cdef Py_ssize_t best_of(
         for q in range(some):
             counts[bins[q]] += 1
     cut = BINS - 1
+    # Ends at 0 at the latest, since the counts sum up to n > keep.
     while above + counts[cut] < keep:
         above += counts[cut]
         cut -= 1
@@ -97,6 +98,7 @@ cdef Py_ssize_t best_of(
         if n_parts > 1:  # else they are there
             bins_of(scores + start, some, low, scale, bins)
         for q in range(some):
+            # Written in any case, counted if it stays; kept <= start + q, so no row is lost.
             rows[kept] = rows[start + q]
             scores[kept] = scores[start + q]
             kept += (bins[q] > cut) | ((bins[q] == cut) & (among > 0))
@@ -137,6 +139,7 @@ cdef dispatched scores_by_rows(
         for c in range(LANES):
             z[c] = bias[c]
         row = row_at(X, i)
+        # An entry is read once for sixteen classes, whose weights lie side by side.
         for e in range(row.n):
             for c in range(LANES):
                 z[c] += row.values[e] * weights[slot[row.features[e]], c]
@@ -162,12 +165,15 @@ cdef dispatched scores_by_columns(
     for i in range(high - low):
         for c in range(LANES):
             scores[i, c] = bias[c]
+    # Equation 14 with w sparse: only columns with a weight in some lane are read, each from where
+    # the chunk before has left it.
     for u in range(n_support):
         j = support[u]
         end[0] = columns.middle[j]
         end[1] = columns.indptr[j + 1]
         for c in range(LANES):
             w[c] = weights[u + 1, c]
+        # Large entries, then the others; rows ascend in each part.
         for part in range(2):
             at = cursor[u, part]
             while at < end[part] and columns.rows[at] < high:
@@ -204,6 +210,7 @@ cdef dispatched sum_losses(
             for c in range(LANES):
                 highest[c] = FAR
             for i in range(quad * QUAD, end):
+                # A loop for each shape: a choice within would be made for every score.
                 if shape == LINE:
                     for c in range(LANES):
                         highest[c] = max(highest[c], scores[i, c])
@@ -222,8 +229,10 @@ cdef dispatched sum_losses(
                         part[c] += of_negative(
                             PARABOLA_AND_LINE, corner, sample_weight[low + i], scores[i, c]
                         )
+            # Most quads have no violator, and the scan for candidates passes them by.
             hit[quad] = mask_above(highest, threshold) != 0
         for c in range(LANES):
+            # Only few float32 are added before they go to float64.
             sums[c] += part[c]
 
 
@@ -246,6 +255,7 @@ cdef void add_candidate(
 ) noexcept nogil:
     """Collect up to 2 kappa, keep the best kappa, raise the class's own threshold, go on."""
     cdef Py_ssize_t q
+    # A row comes once, so a list never has more entries than the array has places.
     cdef Py_ssize_t capacity = min(2 * lane.n_select, candidates.shape[1])
     candidates[c, lane.n_candidates] = i
     scores[c, lane.n_candidates] = score
@@ -254,6 +264,7 @@ cdef void add_candidate(
         return
     if lane.n_select < capacity:
         keep_best(lane, c, candidates, scores)
+        # The lowest of the best kappa: what is below can be none of them (Algorithm 1, step 2).
         lane.threshold = scores[c, 0]
         for q in range(1, lane.n_select):
             lane.threshold = min(lane.threshold, scores[c, q])
@@ -277,6 +288,7 @@ cdef dispatched collect_candidates(
     for i in range(n):
         if not hit[i // QUAD]:
             continue
+        # A bit a lane: violates its threshold, and is not in its active set.
         mask = mask_above(&scores[i, 0], threshold) & ~<unsigned int>member[low + i]
         while mask:
             c = lowest_bit(mask)
@@ -304,6 +316,7 @@ cdef void take_positives_out(
             at += 1
         while at < end and problem.positive_rows[at] < high:
             i = problem.positive_rows[at]
+            # y = 1; FAR then hides the positive from the sum over negatives and from candidates.
             loss = value(&settings.loss, max(<double>0, 1 - <double>work.scores[i - low, c]))
             if problem.graded:
                 loss *= problem.positive_grades[at]
@@ -330,6 +343,7 @@ cdef void search_chunk(
     cdef uint8_t hit[CHUNK]
     cdef Lane *lanes = work.lanes
     for c in range(LANES):
+        # FAR: lanes that are not searched have no loss and no violators.
         bias[c] = lanes[c].intercept if lanes[c].searched else FAR
         threshold[c] = lanes[c].threshold
     if by_columns:
@@ -344,6 +358,7 @@ cdef void search_chunk(
         )
     else:
         scores_by_rows(low, high, bias, X.rows, work.weights, work.slot, work.scores)
+    # Before the sum of losses, which takes every row for a negative.
     take_positives_out(work, settings, problem, low, high)
     sum_losses(
         low, high - low, &settings.loss, threshold, problem.sample_weight, work.scores, sums, hit
@@ -380,14 +395,18 @@ cdef void prepare_search(
         lane.threshold = 1e30
         if not lane.searched:
             continue
+        # A negative violates the margin above -1.
         lane.threshold = -1 + lane.precision
         lane.whole = True
+        # The intercept that passes have held; with the weights it makes a primal point.
         lane.intercept = <float>lane.anchor
+        # A row is read for all lanes at once.
         lane.n_visits += <double>n_rows / LANES
         lane.loss = 0
         lane.n_candidates = 0
         lane.n_select = settings.n_select
         if lane.n_select == 0:
+            # kappa grows with the active set, so that rounds are few.
             lane.n_select = max(<Py_ssize_t>LEAST_SELECTED, <Py_ssize_t>work.members[c].size())
         work.positive_cursor[c] = problem.positive_indptr[lane.label]
 
@@ -400,6 +419,7 @@ cdef void finish_search(Workspace work) noexcept nogil:
         if lane.searched:
             keep_best(lane, c, work.candidates, work.candidate_scores)
     for u in range(work.n_support):
+        # The weights of a row stay; another search opens the row anew.
         work.slot[work.support[u]] = 0
     work.n_support = 0
 
@@ -416,6 +436,7 @@ cdef int search(
     cdef Py_ssize_t c, chunk, u, n = X.n_rows, n_chunks = (n + CHUNK - 1) // CHUNK
     cdef double by_rows = X.n_entries, by_columns = 0
     if X.has_columns:
+        # Both ways give the same scores up to rounding; the counts decide, never a clock.
         by_columns = COLUMN_VISIT * work.n_support * n_chunks
         for u in range(work.n_support):
             work.cursor[u, 0] = X.columns.indptr[work.support[u]]
@@ -429,6 +450,7 @@ cdef int search(
             work, settings, problem, X, chunk * CHUNK, min(chunk * CHUNK + CHUNK, n),
             X.has_columns and by_columns < by_rows,
         )
+        # Work since the last look for Ctrl-C, in units of entries.
         operations[0] += 16 * CHUNK + by_rows / n_chunks
         interrupted(stop, operations)
     for c in range(LANES):

@@ -1,7 +1,7 @@
 """Features of a row whose weights are stored for the first classes, waiting to be added together.
 
-Each has its weights for some whole blocks of classes. What reads the blocks in their order leaves
-out features that have ended, between two blocks, and keeps the others in their order.
+Each has its weights for some whole blocks of classes. Readers of the blocks, in their order, leave
+out features that have ended, between two blocks, and keep the others in their order.
 """
 
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
@@ -34,13 +34,14 @@ cdef inline void append_feature(
 
 
 cdef inline void end(Batch* batch) noexcept nogil:
+    # `start` has one place more than features: what reads a batch needs no number beside it.
     batch.start[batch.n] = -1
 
 
 cdef inline void take_features(
     const Batch* source, int32_t first, int32_t stop, Batch* batch
 ) noexcept nogil:
-    """The features from first to stop, into another batch or to the beginning of the same."""
+    """Copy the features from first to stop into another batch or to the beginning of the same."""
     cdef int32_t f
     begin(batch)
     for f in range(first, stop):
@@ -51,11 +52,13 @@ cdef inline void take_features(
 cdef inline void drop_ended(Batch* batch, int32_t block) noexcept nogil:
     """Leave out the features that have no weights for this block and those behind it."""
     cdef int32_t f, n = batch.n
+    # Most blocks end no feature.
     if block < batch.first_stop:
         return
     begin(batch)
     for f in range(n):
         if batch.stop[f] > block:
+            # n <= f: a feature moves forward over one that was read.
             append_feature(batch, batch.start[f], batch.value[f], batch.stop[f])
     end(batch)
 
@@ -63,9 +66,10 @@ cdef inline void drop_ended(Batch* batch, int32_t block) noexcept nogil:
 cdef inline int32_t read_together(
     const Batch* batch, int32_t first, int32_t n_blocks
 ) noexcept nogil:
-    """Where a pass ends that begins with a feature; more streams are not fetched ahead."""
+    """Return where a pass ends that begins with a feature, by the streams fetched ahead."""
     cdef int32_t f, n_long = 0
     for f in range(first, batch.n):
+        # Streams of memory that a processor fetches ahead by itself are few; short ones end soon.
         n_long += 2 * batch.stop[f] > n_blocks
         if n_long > TOGETHER:
             return f

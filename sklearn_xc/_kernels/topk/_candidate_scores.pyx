@@ -44,6 +44,7 @@ cdef class ClassWeights:
         const int64_t[::1] full_start, const float[:, :] full_weights, const float[::1] intercept,
         int32_t n_classes,
     ):
+        # The kernel steps through a feature's weights by one float.
         if full_weights.shape[0] and full_weights.strides[1] != sizeof(float):
             raise ValueError("the weights of a feature must lie next to one another")
         self.is_sparse = is_sparse
@@ -92,9 +93,12 @@ cdef void order_row(Weights weights, Row row, Entries* entries) noexcept nogil:
     cdef int32_t stop
     entries.n = 0
     for e in range(row.n):
+        # Once for lists and once for stored weights: a feature may have both, each for other
+        # classes.
         stop = weights.full_stop[row.features[e]]
         if row.values[e] != 0 and stop < weights.n_classes:
             append_entry(entries, row.features[e], stop, row.values[e])
+    # Lists first: the order of additions of `_inverted_index`, and so its bits.
     entries.n_lists = entries.n
     for e in range(row.n):
         stop = weights.full_stop[row.features[e]]
@@ -106,25 +110,30 @@ cdef gathered sparse_score(
     Weights weights, int64_t start, int64_t stop, int32_t rank, const Entries* entries,
     float* spread, float total,
 ) noexcept nogil:
-    """total + w x, with the weights from `start` to `stop`; `spread` is zeros before and after."""
+    """Return total + w x, w being the weights from `start` to `stop`; `spread` stays zeros."""
     cdef int64_t e, p
     for p in range(start, stop):
+        # w by feature, so that the row's entries find their weights without a search.
         spread[weights.features[p]] = weights.values[p]
     for e in range(entries.n_lists):
+        # From `full_stop` on a class is in the list of the feature, before it in the stored
+        # weights: each entry is added once.
         if rank >= entries.stops[e]:
             total += entries.values[e] * spread[entries.features[e]]
     for e in range(entries.n_lists, entries.n):
         if rank < entries.stops[e]:
             total += entries.values[e] * spread[entries.features[e]]
     for p in range(start, stop):
+        # Zeros again, with work by the weights and not by the features.
         spread[weights.features[p]] = 0
     return total
 
 
 cdef gathered dense_score(Weights weights, int64_t rank, Row row, float total) noexcept nogil:
-    """total + w x, with the weights of all features at this place."""
+    """Return total + w x, with the weights of all features at this place."""
     cdef int64_t e
     for e in range(row.n):
+        # Zeros of the row add nothing, to the last bit, and are not looked for.
         total += row.values[e] * weights.full_weights[weights.full_start[row.features[e]] + rank]
     return total
 
@@ -138,9 +147,12 @@ cdef void score_row(
     cdef int64_t p
     entries.features, entries.stops, entries.values = features, stops, values
     if weights.is_sparse:
+        # Once for all candidates of the row.
         order_row(weights, row, &entries)
     for p in range(first, last):
+        # Rank, first and end of the weights, three numbers a candidate.
         candidate = candidates + 3 * p
+        # A sum begins with the intercept, as the accumulator of the other kernels does.
         scores[p] = weights.intercept[candidate[0]]
         if weights.is_sparse:
             scores[p] = sparse_score(
@@ -157,7 +169,7 @@ def candidate_scores(
     int32_t[:, :, ::1] entries, float[:, ::1] values, float[:, ::1] spread, float[::1] scores,
     int n_threads,
 ):
-    """Scores of the candidates of each row.
+    """Score the candidates of each row.
 
     Parameters
     ----------
@@ -174,8 +186,10 @@ def candidate_scores(
     cdef Weights weights = class_weights.pointers()
     cdef Rows rows = pointers_to_rows(indptr, indices, data, dense)
     cdef Py_ssize_t i, t, n_rows = indptr.shape[0] - 1
+    # No candidate, and so nothing to point to.
     if scores.shape[0] == 0:
         return
+    # Dynamic: rows have few candidates or many.
     for i in prange(n_rows, schedule="dynamic", num_threads=n_threads, nogil=True):
         t = threadid()
         score_row(

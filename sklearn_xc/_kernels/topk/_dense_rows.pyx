@@ -48,7 +48,8 @@ cdef bint has_lists(Postings postings):
 
 
 def most_together(bint lists):
-    """The largest number of rows in a group, where some features have lists and where none has."""
+    """Return the most rows of a group, where some features have lists and where none has."""
+    # With lists, a row has scores of all classes between its lists and its blocks.
     return MOST_WITH_LISTS if lists else MOST_TOGETHER
 
 
@@ -56,7 +57,7 @@ cdef inline void finish_group(
     const Group* group, Index index, int32_t block, const float* scores, int64_t stride,
     float* totals,
 ) noexcept nogil:
-    """totals = scores + the group's part of W x, for one block of classes of each row."""
+    """Write totals = scores + the group's part of W x, for one block of classes of each row."""
     cdef const float* of_block = index.full_weights + <int64_t>block * BLOCK
     cdef const float* of_half
     cdef const float* of_feature
@@ -66,13 +67,16 @@ cdef inline void finish_group(
     cdef int32_t half, f
     for r in range(group.n):
         memcpy(totals + r * BLOCK, scores + r * stride + block * BLOCK, BLOCK * sizeof(float))
+    # No feature has weights from here on.
     if block >= group.n_blocks:
         return
+    # Half a block of two rows: the sums take half of AVX2's registers, weights and values others.
     for half in range(2):
         of_half = of_block + half * HALF
         width = min(<int64_t>HALF, n - half * HALF)  # nothing is read beyond the weights
         if width <= 0:
             break
+        # The last block, of weights that have no places behind the classes.
         if width < HALF:
             memset(packed, 0, sizeof(packed))
         for part in range((group.n_features + AT_ONCE - 1) // AT_ONCE):
@@ -80,11 +84,14 @@ cdef inline void finish_group(
             some = min(<int64_t>AT_ONCE, group.n_features - first)
             # Side by side; where they are, they share few places of the first cache.
             for f in range(some):
+                # Its weights end before this block: zeros keep the order of additions.
                 if group.stops != NULL and block >= group.stops[first + f]:
                     memset(packed + f * HALF, 0, HALF * sizeof(float))
                     continue
                 of_feature = of_half + group.starts[first + f]
                 memcpy(packed + f * HALF, of_feature, width * sizeof(float))
+                # The next block of the feature, which is read when all rows of the group have this
+                # one.
                 prefetch_far(of_feature + BLOCK)
                 prefetch_far(of_feature + BLOCK + LINE)
             for r in range(0, group.n, 2):
@@ -100,20 +107,23 @@ cdef dispatched accumulate_group(
     Rows rows, int64_t start, Index index, float* scores, int64_t stride, Group* group,
     Batches* batches,
 ) noexcept nogil:
-    """scores += W x of each row, but for the features that are left in the group."""
+    """Add W x of each row to its scores, but for the features that are left in the group."""
     cdef float totals[MOST_WITH_LISTS * BLOCK]
     cdef int64_t e, r, n_features = rows.indptr[start + 1] - rows.indptr[start]
     cdef const float* values = rows.values + rows.indptr[start]
     cdef int32_t j, block, stop
     for e in range(n_features):
         j = rows.features[e]
+        # A list, once for all rows of the group: its entries stay in the first cache.
         if index.indptr[j] < index.indptr[j + 1]:
             for r in range(group.n):
+                # Zeros are left out, as by `collect_lists`: the same additions.
                 if values[r * n_features + e] != 0:
                     add_list(
                         values[r * n_features + e], index.indptr[j], index.indptr[j + 1], index,
                         scores + r * stride,
                     )
+    # Then stored weights, which wait in the group for `finish_group`: the order of `accumulate`.
     group.n_features = group.n_blocks = 0
     group.starts = batches.start
     group.stops = batches.stop
@@ -124,6 +134,7 @@ cdef dispatched accumulate_group(
         stop = blocks_of(index, j)
         if stop == 0:
             continue
+        # More stored features than fit: these are added to the scores, and the group begins anew.
         if group.n_features == BATCH:
             for block in range(group.n_blocks):
                 finish_group(group, index, block, scores, stride, totals)
@@ -168,13 +179,16 @@ cdef dispatched scan_group(
     cdef int32_t block, start
     cdef int64_t r, i
     for r in range(group.n):
+        # Becomes NaN with a score that is not finite, and stays so.
         wrong[r] = 0
     for block in range(index.n_blocks):
+        # Once for all rows of the group: the block's weights come from memory once.
         finish_group(group, index, block, scores, stride, totals)
         start = block * BLOCK
         for r in range(group.n):
             i = first + r
             of_row = totals + r * BLOCK
+            # Each row's scores go back to the intercepts; with stride 0 they never changed.
             if stride:
                 memcpy(
                     scores + r * stride + start, index.intercept + start, BLOCK * sizeof(float)
@@ -193,6 +207,7 @@ cdef dispatched scan_group(
                 )
     if wanted.counts != NULL:
         for r in range(group.n):
+            # True for NaN.
             if wrong[r] != 0:
                 wanted.counts[first + r] = -1
 
@@ -207,6 +222,7 @@ cdef void scores_of_group(
     group.n = stop - start
     if wanted.counts != NULL:
         memset(wanted.counts + start, 0, group.n * sizeof(int64_t))
+    # No turn where k is 0, as it is unless the best are wanted.
     for r in range(start * wanted.k, stop * wanted.k):
         wanted.top[r] = -INFINITY
         wanted.labels[r] = INT32_MAX
@@ -238,13 +254,16 @@ cdef int run(
         raise ValueError("rows must be dense")
     if has_lists(postings):
         stride = scores.shape[1]
+    # Arrays on the stack and scratch memory have room for so many rows: nothing is written beyond.
     if not 1 <= together <= most_together(stride > 0) or (
         stride and scores.shape[0] < n_threads * together
     ):
         raise ValueError(f"there is no room for groups of {together} rows")
+    # A group is of one thread, which has `together` rows of scratch memory.
     for g in prange(
         (n_rows + together - 1) // together, schedule="dynamic", num_threads=n_threads, nogil=True
     ):
+        # Read only: without lists no score is kept between two blocks.
         of_thread = <float*>index.intercept
         if stride:
             of_thread = &scores[threadid() * together, 0]
@@ -259,7 +278,7 @@ def topk(
     Postings postings, float[:, ::1] scores,
     int32_t[:, ::1] top_classes, float[:, ::1] top_scores, int64_t together, int n_threads,
 ):
-    """As `_inverted_index.topk`, of dense rows.
+    """Find the k best classes of each row, as `_inverted_index.topk` does, of dense rows.
 
     Parameters
     ----------
@@ -280,7 +299,7 @@ def positives(
     Postings postings, float[:, ::1] scores, int64_t[::1] counts,
     const int64_t[::1] found_indptr, int32_t[::1] found, int64_t together, int n_threads,
 ):
-    """As `_inverted_index.positives`; `scores` and `together` as in `topk`."""
+    """Find positive scores as `_inverted_index.positives` does; other arguments as in `topk`."""
     cdef Wanted wanted
     memset(&wanted, 0, sizeof(Wanted))
     wanted.counts = &counts[0]
@@ -293,7 +312,7 @@ def all_scores(
     const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
     Postings postings, float[:, ::1] scores, float[:, ::1] out, int64_t together, int n_threads,
 ):
-    """As `_inverted_index.all_scores`; `scores` and `together` as in `topk`."""
+    """Write scores as `_inverted_index.all_scores` does; other arguments as in `topk`."""
     cdef Wanted wanted
     memset(&wanted, 0, sizeof(Wanted))
     wanted.out = &out[0, 0]

@@ -14,6 +14,7 @@ from sklearn_xc.datasets import make_xc_classification
 from sklearn_xc.metrics import ndcg_at_k
 from sklearn_xc.ppdsparse import _penalty_pilot as pilot
 from sklearn_xc.ppdsparse import _solver
+from sklearn_xc.ppdsparse._factor_search import START, choose_factors
 from sklearn_xc.ppdsparse._problem import OneVsRestProblem, Penalties
 from sklearn_xc.utils._callbacks import Progress
 from sklearn_xc.utils._coordinates import Coordinates
@@ -44,14 +45,14 @@ def test_the_search_ends_at_the_top_of_a_surface(peak):
     scores = SimpleNamespace(
         mean=mean, gain=lambda pair, over: 100 * (mean(pair) - mean(over)), one_label=True
     )
-    l1, l2 = pilot.choose_factors(scores, pilot.L1_FACTORS, pilot.L2_FACTORS)
+    l1, l2 = choose_factors(scores, pilot.L1_FACTORS, pilot.L2_FACTORS)
     assert l1 == peak[0]
     assert l2 == pytest.approx(peak[1], rel=1e-6)
 
 
 def test_a_gain_within_half_a_standard_error_moves_no_l2():
     scores = SimpleNamespace(mean=lambda *_: 0.0, gain=lambda *_: 0.4, one_label=True)
-    assert pilot.choose_factors(scores, (1.0,), pilot.L2_FACTORS) == (1.0, pilot.START)
+    assert choose_factors(scores, (1.0,), pilot.L2_FACTORS) == (1.0, START)
 
 
 @pytest.mark.parametrize(
@@ -73,13 +74,13 @@ def test_a_weaker_l1_has_to_gain_a_standard_error_but_for_clean_labels(one_label
         return gain if pair[0] < over[0] else -1
 
     scores = SimpleNamespace(mean=lambda *_: 0.0, gain=gained, one_label=one_label)
-    assert pilot.choose_factors(scores, pilot.L1_FACTORS, pilot.L2_FACTORS)[0] == l1
+    assert choose_factors(scores, pilot.L1_FACTORS, pilot.L2_FACTORS)[0] == l1
 
 
 @pytest.mark.parametrize(("one_label", "l1"), [(True, 1.0), (False, 4.0)])
 def test_samples_of_several_labels_take_a_strong_l1_that_is_nearly_as_good(one_label, l1):
     scores = SimpleNamespace(mean=lambda *_: 0.0, gain=lambda *_: -0.4, one_label=one_label)
-    assert pilot.choose_factors(scores, pilot.L1_FACTORS, pilot.L2_FACTORS)[0] == l1
+    assert choose_factors(scores, pilot.L1_FACTORS, pilot.L2_FACTORS)[0] == l1
 
 
 # ------------------------------------------------------------------------------------------- costs

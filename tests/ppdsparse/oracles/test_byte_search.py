@@ -9,9 +9,8 @@ from _margin_losses import LOSSES
 from _ppdsparse_problem import dual_value, make, primal, solve
 
 from sklearn_xc import PPDSparseClassifier
-from sklearn_xc._kernels.ppdsparse._byte_rows import GROUP, ByteRows, round_rows
 from sklearn_xc._kernels.ppdsparse._byte_search import rows_in_reach
-from sklearn_xc._kernels.ppdsparse._problem import Matrix
+from sklearn_xc._kernels.ppdsparse._problem import GROUP, ByteRows, Matrix, round_rows
 from sklearn_xc.ppdsparse import _solver
 from sklearn_xc.ppdsparse._solver import rounded_rows
 from sklearn_xc.utils._matrix import as_rows
