@@ -30,6 +30,7 @@ EXTENSIONS = {
     "common._pace": ("c", True),
     "common._sparse_rows": ("c", False),
     "common._vector_ops": ("c", False),
+    "common._whole_changes": ("c", False),
     "ppdsparse._active_set": ("c++", False),
     "ppdsparse._byte_rows": ("c", False),
     "ppdsparse._byte_search": ("c++", False),

@@ -4,10 +4,7 @@ The only module that touches private names of scikit-learn.
 """
 
 import os
-from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
-from itertools import count
 from numbers import Real
 from threading import get_ident
 
@@ -23,10 +20,10 @@ from sklearn.utils._param_validation import (
 )
 from sklearn.utils.validation import validate_data
 
+from .._kernels.common._whole_changes import WholeChange, begun, changing
 from ..training._class_weight import times_class_weight
 from ..utils._callbacks import STATE
 from ..utils._given_labels import label_names, plain_labels, require_names
-from ..utils._interrupts import to_the_end
 from ..utils._label_places import check_names
 from ..utils._matrix import as_rows, in_checked_csr, normalise
 from ..utils._validation import check_sample_weight, require_two_classes
@@ -63,37 +60,22 @@ __all__ = [
 # The range of `label_feature_weight`: float32 holds its products with other weights.
 WEIGHT_OF_TEXTS = [Interval(Real, 0, 1e6, closed="both")]
 
-_training = {}  # id of an estimator -> the thread that changes it, and the attributes of before
-_begun = count()  # changes that began, of any estimator
 if hasattr(os, "register_at_fork"):  # other threads do not live on in a child
-    os.register_at_fork(after_in_child=_training.clear)
+    os.register_at_fork(after_in_child=changing.clear)
 
 
-@contextmanager
 def all_or_nothing(estimator):
-    """Restore all attributes of an estimator if what stands inside fails or is interrupted.
+    """Return a context that restores all attributes of an estimator if its block fails.
+
+    What belongs to callbacks, which end after the fit, stays.
 
     Raises
     ------
     RuntimeError
-        If another thread is changing the estimator: of two fits at once nothing whole would come.
+        On entry, if another thread is changing the estimator.
     """
-    mine, key = get_ident(), id(estimator)
-    nested = _training.get(key, (None,))[0] == mine
     estimator._read_all()
-    next(_begun)
-    trained_by, _ = _training.setdefault(key, (mine, vars(estimator).copy()))  # a step: no lock
-    if trained_by != mine:
-        raise RuntimeError(
-            f"thread {trained_by} is training this {type(estimator).__name__}; train a clone in "
-            "each thread"
-        )
-    try:
-        with _RestoredOnFailure(estimator):
-            yield
-    finally:
-        if not nested:
-            _training.pop(key, None)
+    return WholeChange(estimator, STATE)
 
 
 def as_it_is(estimator):
@@ -104,41 +86,17 @@ def as_it_is(estimator):
     Within a fit it is the estimator itself.
     """
     while True:
-        n_begun = repr(_begun)
+        n_begun = repr(begun)
         now = object.__new__(type(estimator))
         vars(now).update(vars(estimator))
-        trained_by, before = _training.get(id(estimator), (None, None))
+        trained_by, before = changing.get(id(estimator), (None, None))
         if trained_by == get_ident():
             return estimator
         if trained_by is not None:
             now.__dict__ = dict(before)
             return now
-        if repr(_begun) == n_begun:  # no change can have begun and ended in between
+        if repr(begun) == n_begun:  # no change can have begun and ended in between
             return now
-
-
-class _RestoredOnFailure:
-    """Context in which an estimator gets its attributes back if what stands inside fails."""
-
-    def __init__(self, estimator):
-        self.estimator, self.before = estimator, vars(estimator).copy()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, error, trace):
-        if kind is None:
-            return
-        # Nothing is called before the assignment: Python looks for a further Ctrl-C at calls.
-        broken_off = self.estimator.__dict__
-        self.estimator.__dict__ = self.before
-        to_the_end(partial(self._keep_callbacks, broken_off))
-
-    def _keep_callbacks(self, broken_off):
-        """Take over what belongs to callbacks, which end after the fit, in one step."""
-        callbacks = {name: broken_off[name] for name in STATE if name in broken_off}
-        if callbacks:
-            self.estimator.__dict__ = self.before | callbacks
 
 
 def check_parameters(estimator):
