@@ -29,6 +29,7 @@ KERNELS = "sklearn_xc._kernels."
 EXTENSIONS = {
     "common._pace": ("c", True),
     "common._sparse_rows": ("c", False),
+    "common._whole_changes": ("c", False),
     "ppdsparse._active_set": ("c++", False),
     "ppdsparse._byte_search": ("c++", False),
     "ppdsparse._class_comparison": ("c", True),

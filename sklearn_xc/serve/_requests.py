@@ -7,7 +7,7 @@ from urllib.parse import parse_qs
 
 LIMITS = {
     "bytes": 2**20,  # of a body
-    "seconds": 10,  # until a body has come
+    "seconds": 10,  # until the head of a request has come, and until its body has
     "connections": 1000,  # of a worker; more get 503
     "texts": 100,
     "characters": 20_000,  # of a text

@@ -39,6 +39,8 @@ def serve(path, *, host="127.0.0.1", port=8000, workers=1, hosts=()):
     """
     uvicorn = optional_import("uvicorn", "sklearn_xc.serve")
     optional_import("starlette", "sklearn_xc.serve")
+    from ._protocol import PromptProtocol
+
     Answers(os.fspath(path))  # what is wrong with the file is told here, not by each worker
     if host in ("localhost", "127.0.0.1", "::1"):
         hosts = *LOOPBACK, *hosts
@@ -49,6 +51,7 @@ def serve(path, *, host="127.0.0.1", port=8000, workers=1, hosts=()):
             factory=True,
             fd=one.fileno(),
             workers=workers,
+            http=PromptProtocol,
             log_level="warning",
             access_log=False,
             limit_concurrency=LIMITS["connections"],

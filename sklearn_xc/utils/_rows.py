@@ -55,15 +55,14 @@ class Rows(NamedTuple):
     # ------------------------------------------------------------------------ in another form
 
     def matrix(self) -> Matrix:
-        """Return the matrix, ndarray or csr_array, whose rows these are; shares the values.
-
-        Not of a :meth:`block`, whose entries are those of all rows.
-        """
+        """Return the matrix, ndarray or csr_array, whose rows these are; shares the values."""
+        # A :meth:`block` holds the entries of all rows: its own begin at indptr[0].
+        first, last = self.indptr[0], self.indptr[-1]
+        data = self.data[first:last]
         if self.dense:
-            return self.data.reshape(self.shape)
-        return sparse.csr_array(
-            (self.data, self.indices, narrow_pointers(self.indptr)), shape=self.shape
-        )
+            return data.reshape(self.shape)
+        indptr = narrow_pointers(self.indptr if first == 0 else self.indptr - first)
+        return sparse.csr_array((data, self.indices[first:last], indptr), shape=self.shape)
 
     def block(self, start: int, stop: int) -> "Rows":
         """Return the rows ``start`` to ``stop - 1``; shares all arrays."""

@@ -252,3 +252,17 @@ def test_features_that_most_rows_have_are_looked_up(signs):
         assert (ids == expected[1]).mean() > 0.99
         for some, others in zip(parts.kneighbors(queries, k), (similarities, ids), strict=True):
             np.testing.assert_array_equal(some, others)
+
+
+@pytest.mark.parametrize(("dense", "index"), [(False, "exact"), (True, "exact"), (True, "hnsw")])
+def test_many_samples_have_the_answers_of_a_few(dense, index):
+    # Queries are read in blocks of 1,024, which share the entries of all.
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2500, 12)).astype(np.float32)
+    X = X if dense else sparse.csr_array(np.where(X > 1, X, 0))
+    model = TopKNeighborsClassifier(index=index, random_state=0).fit(X, np.arange(2500) % 90)
+    for ask in (model.predict_topk, model.kneighbors):
+        first, second = ask(X, 5)
+        for some in (slice(0, 40), slice(1000, 1050), slice(2460, 2500)):
+            np.testing.assert_array_equal(first[some], ask(X[some], 5)[0])
+            np.testing.assert_array_equal(second[some], ask(X[some], 5)[1])

@@ -1,6 +1,7 @@
 """The service of `sklearn_xc.serve`: answers, limits, errors."""
 
 import asyncio
+import socket
 from contextlib import suppress
 from urllib.parse import urlencode
 
@@ -21,10 +22,11 @@ from sklearn_xc import (
 )
 
 pytest.importorskip("starlette")
-pytest.importorskip("uvicorn")
+uvicorn = pytest.importorskip("uvicorn")
 
 from sklearn_xc.serve import make_app, serve
 from sklearn_xc.serve._answers import Answers
+from sklearn_xc.serve._protocol import PromptProtocol
 from sklearn_xc.serve._requests import LIMITS, Question, RefusedError, many, one_of_address
 
 TEXTS = [f"word{i % 7} word{i % 11} and word{i % 13}" for i in range(120)]
@@ -213,6 +215,40 @@ def test_a_body_that_does_not_come(saved, monkeypatch):
     status, _, text = called(saved, receive)
     assert status == 408
     assert b"did not come within 0.05 seconds" in text
+
+
+@pytest.mark.parametrize("sent", [b"", b"POST /topk HTT"], ids=["nothing", "half a head"])
+def test_a_connection_without_a_request_ends(saved, monkeypatch, sent):
+    monkeypatch.setitem(LIMITS, "seconds", 0.5)
+
+    async def talk():
+        app = make_app(saved, hosts=["localhost"])
+        config = uvicorn.Config(app, http=PromptProtocol, log_level="error", lifespan="off")
+        server, loop = uvicorn.Server(config), asyncio.get_running_loop()
+        listening = socket.create_server(("127.0.0.1", 0))
+        serving = loop.create_task(server.serve(sockets=[listening]))
+        address = listening.getsockname()
+        while not server.started:
+            await asyncio.sleep(0.01)
+        reader, first = await asyncio.open_connection(*address)
+        first.write(sent)
+        nothing = await asyncio.wait_for(reader.read(), 30)
+        again, second = await asyncio.open_connection(*address)
+        heads = []
+        for _ in range(2):  # over one connection
+            second.write(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            heads.append(await asyncio.wait_for(again.readuntil(b"}"), 30))
+        for one in (first, second):
+            one.close()
+            await one.wait_closed()
+        server.should_exit = True
+        await serving
+        listening.close()
+        return nothing, heads
+
+    nothing, heads = asyncio.run(talk())
+    assert nothing == b""
+    assert [head.split(b"\r\n")[0] for head in heads] == [b"HTTP/1.1 200 OK"] * 2
 
 
 def test_a_client_that_goes_away_is_no_error(saved):

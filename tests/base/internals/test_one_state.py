@@ -16,6 +16,7 @@ from sklearn_xc import (
     TopKNeighborsClassifier,
     load,
 )
+from sklearn_xc._kernels.common import _whole_changes
 from sklearn_xc.base import _validation
 
 RNG = np.random.default_rng(0)
@@ -69,7 +70,7 @@ def test_predictions_in_the_middle_of_a_fit(name, mapped, monkeypatch, tmp_path)
         model.fit(X, NEW)
     assert found == before
     assert set(model.predict(X)) <= set(NEW)
-    assert not _validation._training
+    assert not _whole_changes.changing
 
 
 def _plain(found):
