@@ -71,7 +71,7 @@ def test_address_is_written_once(tracked):
 
 
 def test_metadata_and_first_page_show_the_address(tmp_path):
-    """What an index of packages shows is made anew: the installed metadata may be of another day."""
+    """Metadata is made anew: what is installed may be of another day."""
     pytest.importorskip("setuptools", minversion="77")
     pytest.importorskip("Cython")
     if not (ROOT / "setup.py").exists():

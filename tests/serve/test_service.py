@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from _service import asked, running
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import FeatureUnion, make_pipeline
 
 from sklearn_xc import (
     LabelTextClassifier,
@@ -19,6 +19,7 @@ from sklearn_xc import (
     predict_topk,
     save,
 )
+from sklearn_xc.feature_extraction import StemmedAnalyzer
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
@@ -142,6 +143,27 @@ def test_an_answer_has_the_words_that_made_each_score(ask, pipeline):
         marked = {piece: part for piece, part in line["text"] if part}
         assert marked.keys() <= {"Word3", "word4", "WORD3"}
         assert marked["Word3"] == marked["WORD3"] == pytest.approx(parts["word3"], abs=1e-6)
+
+
+def test_words_are_marked_where_a_stem_made_the_score(tmp_path):
+    pytest.importorskip("snowballstemmer")
+    texts = ["lighthouses of the north", "trees in the city"] * 20
+    union = FeatureUnion(
+        [
+            ("stems", TfidfVectorizer(analyzer=StemmedAnalyzer())),
+            ("pieces", TfidfVectorizer(analyzer="char_wb", ngram_range=(4, 4))),
+        ]
+    )
+    model = make_pipeline(union, PPDSparseClassifier(random_state=0)).fit(texts, texts)
+    save(model, tmp_path / "model.sxc")
+    answer = Answers(str(tmp_path / "model.sxc")).answer(Question(["A Lighthouse, a tree"], 1, {}))
+    (line,) = answer["labels"]
+    assert line["label"] == texts[0]
+    assert "".join(piece for piece, _ in line["text"]) == "A Lighthouse, a tree"
+    found = [(piece, part) for piece, part in line["text"] if part > 0]
+    assert "".join(piece for piece, _ in found).startswith("Lighthouse")
+    stem = dict(line["words"])["stems__lighthous"]
+    assert min(part for piece, part in found if piece in "Lighthouse") > 0.99 * stem > 0
 
 
 def test_an_address_gives_the_same_answer(ask):
