@@ -1,7 +1,6 @@
 """`sklearn-xc serve`: a model behind HTTP, and a page to try it."""
 
 from ..serve import serve
-from ..utils._progress_line import say
 from ._options import MODEL, SEVERAL
 
 HELP = """Serve a model over HTTP, with a page to try it.
@@ -21,6 +20,5 @@ OPTIONS = {
 
 def run(options):
     """Serve until interrupted."""
-    say(f"http://{options.host}:{options.port}/ (Ctrl-C ends)")
     kept = {"host": options.host, "port": options.port, "workers": options.workers}
     serve(options.model, **kept, hosts=options.name)

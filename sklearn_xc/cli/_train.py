@@ -15,7 +15,7 @@ from ..neighbors._classifier import TopKNeighborsClassifier
 from ..persistence import save_with_notes
 from ..ppdsparse._classifier import PPDSparseClassifier
 from ..stacking._classifier import TopKStackingClassifier
-from ..utils._progress_line import counted, say, told
+from ..utils._progress_line import Counted, say, told
 from ._model import columns_of
 from ._options import COLUMNS, FILE, LEARNING, OUTPUT, SEVERAL
 
@@ -88,7 +88,7 @@ def source_of(options, columns):
         raise ValueError("--text and --labels are needed: the columns of texts and of labels")
     else:
         texts_of = texts_of_labels(options.label_texts) if options.label_texts else {}
-        source = TextSamples(options.file, columns, counted, texts_of)
+        source = TextSamples(options.file, columns, Counted(), texts_of)
     for mark in "" if columns.separator or source.classes is None else ";|":
         if (share := np.mean([mark in label for label in source.y.tolist()])) >= 0.1:
             say(f"note: {share:.0%} of the labels hold {mark!r}; --separator {mark!r} splits them")

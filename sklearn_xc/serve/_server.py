@@ -4,6 +4,7 @@ import os
 import socket
 
 from ..utils._optional_import import optional_import
+from ..utils._progress_line import say
 from ._answers import Answers
 from ._app import HOSTS, MODEL
 from ._requests import LIMITS
@@ -12,7 +13,7 @@ LOOPBACK = "localhost", "127.0.0.1", "[::1]"
 
 
 def serve(path, *, host="127.0.0.1", port=8000, workers=1, hosts=()):
-    """Serve a saved model over HTTP, until it is interrupted.
+    """Serve a saved model over HTTP, until it is interrupted, and print the address to stderr.
 
     Parameters
     ----------
@@ -22,6 +23,7 @@ def serve(path, *, host="127.0.0.1", port=8000, workers=1, hosts=()):
         The address to listen at: by default this machine only. ``"0.0.0.0"`` is all networks, which
         wants a proxy in front: this server knows no users and no TLS.
     port : int, default=8000
+        0 is any that is free.
     workers : int, default=1
         Processes; all map the same file.
     hosts : sequence of str, default=()
@@ -44,6 +46,8 @@ def serve(path, *, host="127.0.0.1", port=8000, workers=1, hosts=()):
         hosts = *LOOPBACK, *hosts
     os.environ[MODEL], os.environ[HOSTS] = os.path.abspath(path), ",".join(hosts)
     with listening(host, port) as one:
+        # Told only now, since a file that is no model and a port in use end the command before.
+        say(f"http://{f'[{host}]' if ':' in host else host}:{one.getsockname()[1]}/ (Ctrl-C ends)")
         uvicorn.run(
             "sklearn_xc.serve:make_app",
             factory=True,

@@ -1,6 +1,7 @@
 """The service of `sklearn_xc.serve`: answers, limits, errors."""
 
 import asyncio
+import re
 from contextlib import suppress
 from urllib.parse import urlencode
 
@@ -27,6 +28,7 @@ pytest.importorskip("uvicorn")
 from sklearn_xc.serve import make_app, serve
 from sklearn_xc.serve._answers import Answers
 from sklearn_xc.serve._requests import LIMITS, Question, RefusedError, many, one_of_address
+from sklearn_xc.serve._server import listening
 
 TEXTS = [f"word{i % 7} word{i % 11} and word{i % 13}" for i in range(120)]
 NAMES = np.array([f"label {i % 7}" for i in range(120)])
@@ -287,10 +289,22 @@ def test_two_processes_serve_one_file(saved):
         assert asked(port, "POST", "/topk", {"texts": ["word3"], "k": 1})[0] == 200
 
 
-def test_models_of_numbers_are_refused(tmp_path):
+def test_the_address_is_printed_once_it_answers(saved, tmp_path, monkeypatch, capsys):
+    """Not before a file that is no model or a port in use ends the command."""
+    uvicorn, served = pytest.importorskip("uvicorn"), []
+    for name in ("SKLEARN_XC_MODEL", "SKLEARN_XC_HOSTS"):  # which `serve` sets, for its workers
+        monkeypatch.setenv(name, "")
+    monkeypatch.setattr(uvicorn, "run", lambda *app, **options: served.append(options))
     PPDSparseClassifier(random_state=0).fit(np.eye(4), list("abab")).save(tmp_path / "numbers")
     with pytest.raises(ValueError, match="does not answer for texts: save a pipeline"):
         serve(tmp_path / "numbers")
+    with listening("127.0.0.1", 0) as one:
+        with pytest.raises(OSError, match="in use"):
+            serve(saved, port=one.getsockname()[1])
+        assert capsys.readouterr().err == ""
+        serve(saved, port=0)
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/ \(Ctrl-C ends\)\n", capsys.readouterr().err)
+    assert len(served) == 1
 
 
 def test_integers_are_labels_too(tmp_path):
