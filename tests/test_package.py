@@ -94,7 +94,7 @@ def test_metadata_and_first_page_show_the_address(tmp_path):
     first = (ROOT / "doc/index.rst").read_text()
     for what in ("|release|", "|source|", metadata["License-Expression"], "$ pip install ."):
         assert what in first
-    assert "takes two minutes, needs a C/C++ compiler" in first
+    assert "it takes two minutes, needs a C/C++ compiler" in first
 
 
 def test_nothing_generated_is_tracked(tracked):
