@@ -2,6 +2,7 @@
 
 import os
 import socket
+from collections.abc import Sequence
 
 from ..utils._optional_import import optional_import
 from ..utils._progress_line import say
@@ -12,7 +13,14 @@ from ._requests import LIMITS
 LOOPBACK = "localhost", "127.0.0.1", "[::1]"
 
 
-def serve(path, *, host="127.0.0.1", port=8000, workers=1, hosts=()):
+def serve(
+    path: str | os.PathLike,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    workers: int = 1,
+    hosts: Sequence[str] = (),
+) -> None:
     """Serve a saved model over HTTP, until it is interrupted, and print the address to stderr.
 
     Parameters
@@ -60,7 +68,7 @@ def serve(path, *, host="127.0.0.1", port=8000, workers=1, hosts=()):
         )
 
 
-def listening(host: str, port: int):
+def listening(host: str, port: int) -> socket.socket:
     """Return the socket that all workers accept from.
 
     A response is two packets, and with Nagle's algorithm the second waits for a client that puts
