@@ -39,7 +39,7 @@ import warnings
 
 from sklearn_xc import MemoirSVC
 
-PASSES = int(os.environ.get("PASSES", 3))
+PASSES = int(os.environ.get("PASSES", 4))
 runs = {"exact": {"search": "exact"}}
 for n_bits in (64, 256, 1024):
     runs[f"{n_bits} bits"] = {

@@ -19,8 +19,10 @@ class _Stems:
         self._known: dict[str, str] = {}
 
     def __getitem__(self, word: str) -> str:
+        # Looked up without the lock: reading a dict is safe while another thread adds to it.
         stem = self._known.get(word)
         if stem is None:
+            # A stemmer keeps the word it works on, so two threads would mix up their words.
             with self._lock:
                 stem = self._stemmer.stemWord(word)
                 if len(self._known) < MOST_WORDS:

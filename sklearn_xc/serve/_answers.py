@@ -37,6 +37,8 @@ class Answers:
         self.classes = self._last.classes_
         self.kind = "probability" if hasattr(self._last, "predict_proba") else "score"
         self._predictors = cache(lambda k: topk_predictor(self._model, k))  # LIMITS["k"] at most
+        # One question when the server starts, so that a model of numbers is refused by a sentence
+        # and not by the first request.
         try:
             predict_topk(self._model, ["a text"], 1)
         except (ValueError, TypeError, AttributeError) as error:
@@ -51,6 +53,8 @@ class Answers:
 
     def _can_explain(self) -> bool:
         """Return whether the model explains, and note which vectorizer made its features."""
+        # A wrapper puts a threshold or a calibration on the score that the estimator inside of it
+        # explains.
         try:
             inner = find_inner(self._model, "explain", into_meta_estimators=True)
         except TypeError:
@@ -73,6 +77,8 @@ class Answers:
     def topk(self, question: Question) -> dict:
         """Return labels and scores of several texts."""
         try:
+            # A predictor without restrictions keeps what it prepared for a k; lists of labels are
+            # too many for that.
             if question.only:
                 only = self._with_labels(question.only)
                 found = predict_topk(self._model, question.texts, question.k, **only)
@@ -86,6 +92,7 @@ class Answers:
     def answer(self, question: Question) -> dict:
         """Return the labels of a text, with probabilities or scores, and what made them."""
         only = self._with_labels(question.only)
+        # The page asks for five labels whatever is excluded, so k shrinks to what is left.
         excluded = set(only.get("exclude", ()))
         if "labels" in only:
             k = min(question.k, len(set(only["labels"]) - excluded))
@@ -96,6 +103,7 @@ class Answers:
         scores = "proba" if self.kind == "probability" else "decision"
         try:
             labels, values = predict_topk(self._model, question.texts, k, scores=scores, **only)
+            # Rounded before it is compared: a value that is shown as the threshold is not below it.
             kept = [
                 (label, round(value, 6))
                 for label, value in zip(labels[0].tolist(), values[0].tolist(), strict=True)
@@ -117,6 +125,7 @@ class Answers:
             line["decision"] = round(item.score, 6)
             if isinstance(item, StackExplanation):
                 line["parts"] = _listed(contributions(item))
+                # A text has one picture: that of the first part whose features are words.
                 by_words = [of for of in item.parts.values() if not _by_rows(of)]
                 if not by_words:
                     continue
@@ -145,6 +154,7 @@ class Answers:
         for place, name in enumerate(self._lowered):
             if start in name:
                 found.append((not name.startswith(start), len(name), place))
+                # Enough to choose the best from; a single letter may be in a million labels.
                 if len(found) >= 50 * LIMITS["suggestions"]:
                     break
         return [self._names[place] for *_, place in sorted(found)[: LIMITS["suggestions"]]]

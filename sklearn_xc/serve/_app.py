@@ -73,6 +73,8 @@ def make_app(
     async def about(request: "Request") -> dict:
         return answers.about()
 
+    # Models compute in threads, so that a slow question does not stop the answers to others; the
+    # limit of time is for a body that is sent a byte at a time.
     async def topk(request: "Request") -> dict:
         body = await asyncio.wait_for(body_of(request), LIMITS["seconds"])
         return await run_in_threadpool(answers.topk, many(body, n_labels))
@@ -121,6 +123,7 @@ def _file(name: str) -> "Endpoint":
     """Return an endpoint that answers with a file of the page."""
     from starlette.responses import Response
 
+    # Read once: a request names no file, so that none outside the folder can be asked for.
     content, kind = (PAGE / name).read_bytes(), KINDS[name.rpartition(".")[2]]
     return lambda request: Response(content, media_type=kind)
 
@@ -142,6 +145,8 @@ class _Guard:
                 message = {**message, "headers": [*message.get("headers", []), *more]}
             await send(message)
 
+        # A page of another site can let its own name mean this machine and then read answers; its
+        # requests have that name in the header.
         named = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
         if self._hosts and any(_name(host) not in self._hosts for host in named):
             start = {"type": "http.response.start", "status": 421}

@@ -30,6 +30,7 @@ def marked(text: str, vectorizer: Any, parts: dict[str, float]) -> list[list[str
     pieces : list of [str, float]
         Which joined are the text; all of it with 0 where features are not found in texts.
     """
+    # A value a letter, as places overlap: pairs of words, pieces of words, parts of a union.
     values = [0.0] * len(text)
     for start, end, name in _places(text, vectorizer, parts):
         for i in range(start, end):
@@ -87,6 +88,7 @@ def _pieces(text: str, vectorizer: CountVectorizer, parts: dict[str, float]) -> 
     for name in parts:
         letters = name.strip() if vectorizer.analyzer == "char_wb" else name
         if letters:
+            # A lookahead finds places that overlap, such as "ana" twice in "banana".
             for place in re.finditer(f"(?={re.escape(letters)})", text, re.IGNORECASE):
                 yield place.start(), min(place.start() + len(letters), len(text)), name
 

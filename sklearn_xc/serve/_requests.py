@@ -53,6 +53,7 @@ class Question(NamedTuple):
 
 async def body_of(request: "Request") -> bytes:
     """Return the body, of which no more is read than is allowed."""
+    # Counted as it comes: a header that says how long a body is may be wrong or missing.
     parts, size = [], 0
     async for part in request.stream():
         size += len(part)
@@ -122,6 +123,7 @@ def _question(texts: list[str], asked: dict[str, Any], n_labels: int, most: int)
     """Return the question about texts, once all that it asks for is within the limits."""
     if max(map(len, texts)) > LIMITS["characters"]:
         raise RefusedError(f"a text may have {LIMITS['characters']} characters at most")
+    # A bool is an int in Python, and `true` is no number of labels.
     k = asked.get("k", min(5, n_labels))
     if type(k) is not int or not 1 <= k <= min(most, n_labels):
         raise RefusedError(f"k must be an integer from 1 to {min(most, n_labels)}")

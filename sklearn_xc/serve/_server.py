@@ -52,6 +52,7 @@ def serve(
     Answers(os.fspath(path))  # what is wrong with the file is told here, not by each worker
     if host in ("localhost", "127.0.0.1", "::1"):
         hosts = *LOOPBACK, *hosts
+    # Workers are processes that import the application by name, and learn the rest from here.
     os.environ[MODEL], os.environ[HOSTS] = os.path.abspath(path), ",".join(hosts)
     with listening(host, port) as one:
         # Told only now, since a file that is no model and a port in use end the command before.
