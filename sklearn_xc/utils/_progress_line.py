@@ -4,6 +4,7 @@ import logging
 import re
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from io import StringIO
 
@@ -11,26 +12,29 @@ from io import StringIO
 STEP = re.compile(r"(\w+) (\d+) of (\d+),.* (about .* left)")
 
 
-def say(text: str):
+def say(text: str) -> None:
     """Tell the user about the progress."""
     print(text, file=sys.stderr, flush=True)
 
 
 class Bar(logging.Handler):
-    """A line of the terminal that follows the messages of a fit: steps, their rate, time left."""
+    """Line of the terminal that follows the messages of a fit: steps, their rate, time left."""
 
-    def __init__(self, what: str):
+    def __init__(self, what: str) -> None:
         super().__init__(logging.INFO)
         self._what, self._kind = what, ("", 0)
         self._began = time.perf_counter()
 
-    def emit(self, record: logging.LogRecord):
+    def emit(self, record: logging.LogRecord) -> None:
+        """Draw the bar again, if a message says how many steps are done."""
         found = STEP.search(record.getMessage())
         if not found:
             return
         name, done, n_steps = found[1], int(found[2]), int(found[3])
         now = time.perf_counter()
-        if (name, n_steps) != self._kind:  # the first step of its kind is measured with all before
+        # A rate is of steps of one kind; the first of these is no measure, as what came before it
+        # took time too.
+        if (name, n_steps) != self._kind:
             self._kind, self._began, self._before = (name, n_steps), now, done
         rate = per_second(done - self._before, now - self._began)
         bar = "#" * (24 * done // max(n_steps, 1))
@@ -45,7 +49,7 @@ def per_second(number: int, seconds: float) -> str:
 
 
 @contextmanager
-def told(what: str):
+def told(what: str) -> Iterator[None]:
     """Show the progress of something that takes time on a terminal, and how long it took."""
     start, shown, logger = time.perf_counter(), sys.stderr.isatty(), logging.getLogger("sklearn_xc")
     bar, level = Bar(what), logger.level
@@ -53,7 +57,8 @@ def told(what: str):
         logger.addHandler(bar)
         logger.setLevel(logging.INFO)
     try:
-        with redirect_stdout(StringIO()):  # where lines of `verbose` are printed too
+        # Lines of `verbose` are printed as well as logged.
+        with redirect_stdout(StringIO()):
             yield
     finally:
         logger.removeHandler(bar)
@@ -62,12 +67,12 @@ def told(what: str):
 
 
 class Counted:
-    """A line of the terminal that tells how many samples have been read, and how fast."""
+    """Line of the terminal that tells how many samples have been read, and how fast."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._began = time.perf_counter()
 
-    def __call__(self, number: int):
+    def __call__(self, number: int) -> None:
         if number % 10_000 == 0 and sys.stderr.isatty():
             rate = per_second(number, time.perf_counter() - self._began).rstrip(", ")
             text = f"{number:,} samples read, {rate}"
