@@ -13,6 +13,7 @@ SKLEARN_XC_SIMD
 """
 
 import os
+import runpy
 import subprocess
 import sys
 import sysconfig
@@ -86,6 +87,16 @@ REQUIRED = [
     "joblib>=1.4",
     "threadpoolctl>=3.5",
 ]
+
+# Addresses that pip and package indexes show, all within one that stands in the package.
+HOME = runpy.run_path("sklearn_xc/_version.py")["HOME"]
+URLS = {
+    "Homepage": HOME,
+    "Documentation": f"{HOME}/docs",
+    "Source": HOME,
+    "Issue tracker": f"{HOME}/issues",
+    "Changelog": f"{HOME}/blob/main/CHANGELOG.md",
+}
 
 # The stable ABI: kernels compiled once serve Python 3.11 and every later one. An interpreter
 # without the global lock has no stable ABI yet.
@@ -291,6 +302,7 @@ if __name__ == "__main__":  # where processes do not fork, those of Cython impor
         ext_modules=extensions(),
         cmdclass={"build_ext": BuildKernels},
         install_requires=REQUIRED,
+        project_urls=URLS,
         options={
             "build": {"build_base": FOLDER},
             "bdist_wheel": {"py_limited_api": ABI[0]} if ABI else {},

@@ -2,14 +2,13 @@
 
 import importlib
 import inspect
-import os
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 from docutils import nodes
 
-from sklearn_xc import __version__
+from sklearn_xc._version import HOME, __version__
 
 HERE = Path(__file__).resolve().parent
 EXAMPLES = HERE.parent / "examples"
@@ -145,19 +144,19 @@ html_theme_options = {
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
-# Address of a public repository, https://host/owner/name, which pages then link to.
-repository = os.environ.get("SKLEARN_XC_REPOSITORY", "").rstrip("/")
-source = "source and issues: the repository that you have this page from"
-if repository:
+placeholder = HOME.startswith("https://example.")
+html_theme_options["icon_links"] = [
+    {"name": "Repository", "url": HOME, "icon": "fa-brands fa-git-alt"},
+]
+source = f"`source <{HOME}>`__ · `issue tracker <{HOME}/issues>`__"
+if placeholder:  # nothing is there to be edited
+    source += " (placeholder addresses, until the repository is public)"
+else:
     html_theme_options["use_edit_page_button"] = True
-    html_theme_options["icon_links"] = [
-        {"name": "Repository", "url": repository, "icon": "fa-brands fa-git-alt"},
-    ]
     html_context = {
-        "edit_page_url_template": repository + "/edit/main/doc/{{ file_name }}",
-        "edit_page_provider_name": repository.partition("://")[2].partition("/")[0],
+        "edit_page_url_template": HOME + "/edit/main/doc/{{ file_name }}",
+        "edit_page_provider_name": HOME.partition("://")[2].partition("/")[0],
     }
-    source = f"`source <{repository}>`__ · `issues <{repository}/issues>`__"
 rst_prolog = f".. |source| replace:: {source}\n"
 
 

@@ -9,7 +9,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MultiLabelBinarizer, StandardScaler
 
-from sklearn_xc import MemoirSVC, PPDSparseClassifier, predict_topk
+from sklearn_xc import MemoirSVC, PPDSparseClassifier, explain, predict_topk, topk_predictor
 from sklearn_xc.metrics import precision_at_k
 from sklearn_xc.model_selection import cross_val_topk, train_test_split
 
@@ -71,6 +71,20 @@ def test_classes_with_names(records, bibtex, classifier):
     assert model.score(test, y_test) > 0.4
     labels, _ = predict_topk(model, test, 1)
     np.testing.assert_array_equal(labels.ravel(), model.predict(test))
+
+
+def test_a_table_in_the_place_of_its_column_is_refused(records, bibtex):
+    """The vectorizer would answer for the names of the columns."""
+    table, _ = records
+    model = make_pipeline(TfidfVectorizer(), PPDSparseClassifier(random_state=0))
+    model.fit(table["title"][:300], bibtex.y[:300])
+    message = r"X is a table of 9 samples, and TfidfVectorizer read 2 of it: .* X\['title'\]"
+    for ask in (predict_topk, explain):
+        with pytest.raises(ValueError, match=message):
+            ask(model, table[:9], 1)
+    with pytest.raises(ValueError, match=message):
+        topk_predictor(model, 1)(table[:9])
+    assert predict_topk(model, table["title"][:9], 1)[0].shape == (9, 1)
 
 
 def test_set_output_gives_the_classifier_feature_names(records, bibtex):

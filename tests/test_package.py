@@ -1,10 +1,12 @@
 """The package as a whole: version, public names, what is tracked, which build is under test."""
 
+import email
 import importlib
 import importlib.metadata
 import importlib.util
 import os
 import pkgutil
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 
 import sklearn_xc
 import sklearn_xc._kernels
+from sklearn_xc._version import HOME
 
 pytestmark = pytest.mark.kernel
 
@@ -58,6 +61,40 @@ def test_version_is_written_once(tracked):
     texts = [p for p in tracked if p.suffix in {".py", ".toml", ".rst", ".md"}]
     holders = [p for p in texts if f'"{sklearn_xc.__version__}"' in (ROOT / p).read_text()]
     assert holders == [Path("sklearn_xc/_version.py")]
+
+
+def test_address_is_written_once(tracked):
+    texts = [p for p in tracked if p.suffix in {".py", ".toml", ".rst", ".md", ".cff", ".html"}]
+    address = HOME.partition("://")[2]
+    holders = [p for p in texts if address in (ROOT / p).read_text()]
+    assert holders == [Path("sklearn_xc/_version.py")]
+
+
+def test_metadata_and_first_page_show_the_address(tmp_path):
+    """Metadata is made anew: what is installed may be of another day."""
+    pytest.importorskip("setuptools", minversion="77")
+    pytest.importorskip("Cython")
+    if not (ROOT / "setup.py").exists():
+        pytest.skip("not in the source tree")
+    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tmp_path)
+    shutil.copytree(PACKAGE, tmp_path / "sklearn_xc", ignore=shutil.ignore_patterns("*.so", "page"))
+    code = "import setuptools.build_meta as m; m.prepare_metadata_for_build_wheel('made')"
+    (tmp_path / "made").mkdir()
+    subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, check=True, capture_output=True, timeout=120
+    )
+    (made,) = (tmp_path / "made").glob("*.dist-info/METADATA")
+    metadata = email.message_from_string(made.read_text())
+    urls = dict(line.split(", ") for line in metadata.get_all("Project-URL"))
+    names = {"Homepage", "Documentation", "Source", "Issue tracker", "Changelog"}
+    assert set(urls) == names
+    assert all(url.startswith(HOME) for url in urls.values())
+    # conf.py fills in the version and the links
+    first = (ROOT / "doc/index.rst").read_text()
+    for what in ("|release|", "|source|", metadata["License-Expression"], "$ pip install ."):
+        assert what in first
+    assert "it takes two minutes, needs a C/C++ compiler" in first
 
 
 def test_nothing_generated_is_tracked(tracked):

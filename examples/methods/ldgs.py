@@ -43,7 +43,7 @@ runs = {
 curves = {}
 print(f"{'':20}seconds   classes scored   accuracy")
 for name, parameters in runs.items():
-    model = LDGSClassifier(hidden_dim=64, decay=0.9, n_jobs=2, random_state=0, **parameters)
+    model = LDGSClassifier(hidden_dim=64, decay=0.9, random_state=0, **parameters)
     seconds, points = 0.0, []
     for _ in range(PASSES):
         start = time.perf_counter()

@@ -9,7 +9,7 @@ from ..persistence import load, read_notes, save_with_notes
 from ..utils._progress_line import say, told
 from ..utils._unwrap import find_inner, learner_of
 from ._model import columns_of
-from ._options import COLUMNS, FILE, JOBS, MODEL, OUTPUT
+from ._options import COLUMNS, FILE, JOBS, MODEL, OUTPUT, Options
 
 HELP = """Train new labels, and leave all others as they are.
 Example:
@@ -20,7 +20,7 @@ does not know are passed over. Probabilities are lost: they were fitted without 
 OPTIONS = {**MODEL, **FILE, **OUTPUT, **COLUMNS, **JOBS}
 
 
-def run(options):
+def run(options: Options) -> None:
     """Train the labels of a file that the model lacks."""
     model, notes = load(options.model), read_notes(options.model)
     last = learner_of(model)

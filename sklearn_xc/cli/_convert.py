@@ -12,7 +12,7 @@ from ..persistence._other_programs import write_for
 from ..utils._progress_line import say
 from ..utils._unwrap import find_inner
 from ._model import columns_of, opened
-from ._options import COLUMNS, FILE, OUTPUT
+from ._options import COLUMNS, FILE, OUTPUT, Model, Options
 
 HELP = """Write samples, or a linear model, in the format of another program.
 Examples:
@@ -35,7 +35,7 @@ OPTIONS = {
 }
 
 
-def run(options):
+def run(options: Options) -> None:
     """Convert a model, or a file of texts or of numbers."""
     with suppress(OSError), open(options.file, "rb") as file:
         if file.read(len(MAGIC)) == MAGIC:
@@ -69,7 +69,7 @@ def run(options):
     say("{}: {:,} samples, {:,} features, {:,} labels".format(options.output, *X.shape, Y.shape[1]))
 
 
-def _write_model(options, model):
+def _write_model(options: Options, model: Model) -> None:
     """Write a linear model, and the names of its labels next to it; others are refused by name."""
     last = find_inner(model, "predict_topk").estimator
     write_for(options.to, last, options.output)

@@ -5,7 +5,7 @@ import json
 from ..datasets._samples import parts_of
 from ..inspection._measures import measured, table
 from ._model import columns_of, holds_numbers, opened
-from ._options import COLUMNS, FILE, JOBS, JSON, MODEL
+from ._options import COLUMNS, FILE, JOBS, JSON, MODEL, Options
 
 HELP = """Measure a model on samples that it has not seen.
 Examples:
@@ -18,7 +18,7 @@ THRESHOLD = {"--threshold": {"type": float, "help": "also F1 of the labels from 
 OPTIONS = {**MODEL, **FILE, **THRESHOLD, **JSON, **COLUMNS, **JOBS}
 
 
-def run(options):
+def run(options: Options) -> None:
     """Predict batch after batch, and measure."""
     model, notes = opened(options.model, options.jobs)
     columns = columns_of(options, notes)

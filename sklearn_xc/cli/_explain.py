@@ -4,12 +4,12 @@ import json
 import sys
 
 from ..base._explain import explain
-from ..stacking._explain import StackExplanation
+from ..serve._reasons import as_json
+from ..serve._requests import as_label
 from ..topk._predict import predict_topk
 from ..utils._unwrap import find_inner
 from ._model import opened
-from ._options import JSON, MODEL, SEVERAL
-from ._predict import as_label
+from ._options import JSON, MODEL, SEVERAL, Options
 
 HELP = """Show which words made the scores of the labels of a text.
 Examples:
@@ -27,7 +27,7 @@ OPTIONS = {
 }
 
 
-def run(options):
+def run(options: Options) -> None:
     """Explain the labels of one text."""
     model, _ = opened(options.model)
     text = sys.stdin.read() if options.text is None else options.text
@@ -37,18 +37,8 @@ def run(options):
         labels = predict_topk(model, [text], min(options.k, len(classes)))[0][0].tolist()
     for found in explain(model, [text], labels, options.words):
         if options.json:
-            print(json.dumps(_as_json(found)))
+            print(json.dumps(as_json(found)))
             continue
         print(repr(found).partition(", ")[2])
         for name, reasons in getattr(found, "parts", {}).items():
             print(f"{name}: {repr(reasons).partition(', ')[2]}")
-
-
-def _as_json(found):
-    """Return an explanation as values of JSON; of a stack with the words of its parts."""
-    pairs = list(zip(found.feature_names.tolist(), found.contributions.tolist(), strict=True))
-    of = {"words": pairs}
-    if isinstance(found, StackExplanation):
-        of = {"parts": pairs, "reasons": {name: _as_json(r) for name, r in found.parts.items()}}
-    ends = {"rest": found.rest, "intercept": found.intercept}
-    return {"label": found.label, "score": found.score, **of, **ends}

@@ -7,7 +7,7 @@ from ..inspection._measures import support_of, table
 from ..meta._label_text import LabelTextClassifier
 from ..utils._unwrap import find_inner, learner_of
 from ._model import opened
-from ._options import JSON, MODEL
+from ._options import JSON, MODEL, Options
 
 HELP = """Describe a model file.
 Example:
@@ -15,7 +15,7 @@ Example:
 OPTIONS = {**MODEL, **JSON}
 
 
-def run(options):
+def run(options: Options) -> None:
     """Print sizes, parameters and the measures of training."""
     model, notes = opened(options.model)
     last, inner = learner_of(model), find_inner(model, "predict_topk")

@@ -69,5 +69,6 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
 
 
-def _show_warning(message, category, filename, lineno, file=None, line=None):
+def _show_warning(message: Warning | str, *where: object) -> None:
+    """Print a warning in one line, without the place in our code."""
     print(f"warning: {' '.join(str(message).split())}", file=sys.stderr)

@@ -3,9 +3,10 @@
 from ..datasets._text_rows import TextColumns, format_of
 from ..persistence import load, read_notes
 from ..utils._unwrap import learner_of
+from ._options import Model, Options
 
 
-def columns_of(options, notes: dict | None = None) -> TextColumns:
+def columns_of(options: Options, notes: dict | None = None) -> TextColumns:
     """Return the columns that are given, and for all others those of training."""
     known = {"text": [], **((notes or {}).get("columns") or {})}
     labels = getattr(options, "labels", None)
@@ -24,7 +25,7 @@ def holds_numbers(path: str, columns: TextColumns, notes: dict) -> bool:
     return "columns" not in notes and path != "-" and format_of(path, columns) == "xc"
 
 
-def opened(path: str, jobs: int | None = None):
+def opened(path: str, jobs: int | None = None) -> tuple[Model, dict]:
     """Return the model of a file, mapped, and its notes."""
     model = load(path, mmap_mode="r")
     learner = learner_of(model)

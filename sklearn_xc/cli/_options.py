@@ -1,7 +1,14 @@
 """Options of several commands: each is described once, and means the same wherever it stands."""
 
+from argparse import Namespace
+from typing import TypeAlias
+
+from sklearn.base import BaseEstimator
+
 from ..datasets._text_rows import FORMATS
 
+Options: TypeAlias = Namespace  # what a command is run with
+Model: TypeAlias = BaseEstimator  # that answers `predict_topk`, alone or behind other steps
 MODEL, FILE = {"model": {"metavar": "MODEL"}}, {"file": {"metavar": "FILE"}}
 OUTPUT = {"-o --output": {"metavar": "FILE", "required": True, "help": "the file to write"}}
 JSON = {"--json": {"action": "store_true", "help": "print JSON instead of a table"}}

@@ -1,16 +1,18 @@
 """`sklearn-xc predict`: the best labels of samples that stream in."""
 
 import sys
+from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 
 from ..datasets._samples import AT_ONCE, parts_of
 from ..datasets._text_rows import format_of
 from ..datasets._text_writers import ANSWER_WRITERS
+from ..serve._requests import as_label
 from ..topk._predict import predict_topk
 from ..utils._unwrap import find_inner
 from ._model import columns_of, holds_numbers, opened
-from ._options import JOBS, MODEL, SEVERAL, TEXT
+from ._options import JOBS, MODEL, SEVERAL, TEXT, Model, Options
 
 HELP = """Write the best labels of samples.
 Examples:
@@ -35,15 +37,14 @@ OPTIONS = {
 }
 
 
-def run(options):
+def run(options: Options) -> None:
     """Answer batch after batch."""
     if options.batch < 1 or options.k < 1:
         raise ValueError("-k and --batch must be 1 at least")
     model, notes = opened(options.model, options.jobs)
     inner = find_inner(model, "predict_topk").estimator
-    only, exclude = (
-        [as_label(one, inner.classes_) for one in some] for some in (options.only, options.exclude)
-    )
+    given = options.only, options.exclude
+    only, exclude = ([as_label(one, inner.classes_) for one in some] for some in given)
     kind = "probability" if hasattr(inner, "predict_proba") else "score"
     kept = {"labels": only or None, "exclude": exclude or None}
     kept["scores"] = "proba" if kind == "probability" else "decision"
@@ -54,12 +55,7 @@ def run(options):
         ANSWER_WRITERS[options.to](file, answers, kind)
 
 
-def as_label(text, classes):
-    """Return a label that was given as a text: an integer where labels are integers."""
-    return int(text) if classes.dtype.kind in "iu" and text.lstrip("-").isdecimal() else text
-
-
-def _answers(model, options, notes, k, kept):
+def _answers(model: Model, options: Options, notes: dict, k: int, kept: dict) -> Iterator[tuple]:
     """Yield the line of each sample, and its labels with their scores."""
     columns = replace(columns_of(options, notes), labels=None)
     if options.text and format_of(options.file, columns) == "lines":

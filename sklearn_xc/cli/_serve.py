@@ -1,15 +1,13 @@
 """`sklearn-xc serve`: a model behind HTTP, and a page to try it."""
 
 from ..serve import serve
-from ..utils._progress_line import say
-from ._options import MODEL, SEVERAL
+from ._options import MODEL, SEVERAL, Options
 
 HELP = """Serve a model over HTTP, with a page to try it.
 Examples:
   sklearn-xc serve tagger.sxc
   sklearn-xc serve tagger.sxc --port 8080 --workers 2 --name tags.example.org
-
-Then open http://127.0.0.1:8000/. Needs Starlette and uvicorn."""
+Needs Starlette and uvicorn."""
 OPTIONS = {
     **MODEL,
     "--host": {"default": "127.0.0.1", "metavar": "ADDRESS", "help": "default: this machine only"},
@@ -19,8 +17,7 @@ OPTIONS = {
 }
 
 
-def run(options):
+def run(options: Options) -> None:
     """Serve until interrupted."""
-    say(f"http://{options.host}:{options.port}/ (Ctrl-C ends)")
     kept = {"host": options.host, "port": options.port, "workers": options.workers}
     serve(options.model, **kept, hosts=options.name)

@@ -1,13 +1,14 @@
 """`sklearn-xc train`: from a file of samples to a model file."""
 
 import ast
+from typing import TypeAlias
 
 import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import Pipeline
 
 from ..datasets._samples import NumberSamples, TextSamples, held_out, texts_of_labels
-from ..datasets._text_rows import format_of
+from ..datasets._text_rows import TextColumns, format_of
 from ..inspection._measures import measured, table
 from ..memoir._classifier import MemoirSVC
 from ..meta._label_text import LabelTextClassifier
@@ -15,9 +16,9 @@ from ..neighbors._classifier import TopKNeighborsClassifier
 from ..persistence import save_with_notes
 from ..ppdsparse._classifier import PPDSparseClassifier
 from ..stacking._classifier import TopKStackingClassifier
-from ..utils._progress_line import counted, say, told
+from ..utils._progress_line import Counted, say, told
 from ._model import columns_of
-from ._options import COLUMNS, FILE, LEARNING, OUTPUT, SEVERAL
+from ._options import COLUMNS, FILE, LEARNING, OUTPUT, SEVERAL, Model, Options
 
 HELP = """Train a model on a file of samples.
 Examples:
@@ -36,6 +37,7 @@ METHODS = {
     "memoir": MemoirSVC,
     "stack": TopKStackingClassifier,
 }
+Samples: TypeAlias = TextSamples | NumberSamples
 CALIBRATIONS = "isotonic", "sigmoid", "temperature", "none"
 CALIBRATION_SHARE = 0.1  # of the samples, held out once to calibrate
 OPTIONS = {
@@ -53,15 +55,14 @@ OPTIONS = {
 OF_THIS_RUN = {"n_jobs": None, "verbose": 0, "scratch": None}  # parameters as a model file has them
 
 
-def run(options):
+def run(options: Options) -> None:
     """Read, measure, train on all samples and save."""
     if not 0 <= options.held_out <= 0.5:
         raise ValueError(f"--held-out must be from 0 to 0.5, got {options.held_out:g}")
     columns = columns_of(options)
     source = source_of(options, columns)
-    notes = {"samples": source.n, "held out": None}
-    if isinstance(source, TextSamples):
-        notes["columns"] = columns.notes()
+    read = {"columns": columns.notes()} if isinstance(source, TextSamples) else {}
+    notes: dict = {"samples": source.n, "held out": None, **read}
     if options.held_out:
         test = held_out(source.n, options.held_out, options.seed)
         train = np.setdiff1d(np.arange(source.n), test)
@@ -75,7 +76,7 @@ def run(options):
     say(f"{options.output} is written")
 
 
-def source_of(options, columns):
+def source_of(options: Options, columns: TextColumns) -> Samples:
     """Return the samples of a file: texts, or numbers."""
     kind = format_of(options.file, columns)
     if options.file == "-":
@@ -88,7 +89,7 @@ def source_of(options, columns):
         raise ValueError("--text and --labels are needed: the columns of texts and of labels")
     else:
         texts_of = texts_of_labels(options.label_texts) if options.label_texts else {}
-        source = TextSamples(options.file, columns, counted, texts_of)
+        source = TextSamples(options.file, columns, Counted(), texts_of)
     for mark in "" if columns.separator or source.classes is None else ";|":
         if (share := np.mean([mark in label for label in source.y.tolist()])) >= 0.1:
             say(f"note: {share:.0%} of the labels hold {mark!r}; --separator {mark!r} splits them")
@@ -97,10 +98,16 @@ def source_of(options, columns):
     return source
 
 
-def fitted(source, options, places, calibration, what):
+def fitted(
+    source: Samples,
+    options: Options,
+    places: np.ndarray,
+    calibration: str,
+    what: str,
+) -> Model:
     """Return a model of some samples: one that takes texts, or a classifier."""
     last, X = classifier(options, calibration, source), source.rows(places)
-    model, learners, y = last, [last], source.y[places]
+    model, y = last, source.y[places]
     if isinstance(source, TextSamples):
         shape = {"ngram_range": (1, options.ngrams), "min_df": options.min_df}
         if options.chars:
@@ -112,15 +119,13 @@ def fitted(source, options, places, calibration, what):
             X, y = list(X), source.labels_of(places)
     with told(what):
         model.fit(X, y)
-    if source.texts_of:
-        learners.append(model.classifier_)
-    for learner in learners:
+    for learner in [last, model.classifier_] if source.texts_of else [last]:
         known = OF_THIS_RUN.keys() & learner.get_params(deep=False).keys()
         learner.set_params(**{name: OF_THIS_RUN[name] for name in known})
     return model
 
 
-def classifier(options, calibration, source):
+def classifier(options: Options, calibration: str, source: Samples) -> Model:
     """Return the classifier that options describe for samples."""
     method = options.method or ("stack" if source.texts_of else "ppdsparse")
     cls = METHODS[method]

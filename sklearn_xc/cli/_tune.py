@@ -9,7 +9,7 @@ from ..datasets._samples import TextSamples, held_out
 from ..inspection._measures import CUTS, measured
 from ..utils._progress_line import say
 from ._model import columns_of
-from ._options import COLUMNS, FILE, JSON, LEARNING
+from ._options import COLUMNS, FILE, JSON, LEARNING, Options
 from ._train import fitted, source_of
 
 HELP = """Find which features and penalties suit a file, on held-out samples.
@@ -21,11 +21,15 @@ prints the options to give to `sklearn-xc train`."""
 HELD_OUT = {"--held-out": {"type": float, "default": 0.2, "metavar": "SHARE", "help": "to measure"}}
 OPTIONS = {**FILE, **COLUMNS, **LEARNING, **HELD_OUT, **JSON}
 OF_TRAIN = {"method": "ppdsparse", "scratch": None, "set": [], "label_texts": None}
-FEATURES = {"": {}, "--ngrams 2": {"ngrams": 2}, "--chars": {"chars": True}}
+FEATURES: dict[str, dict] = {
+    "": {},
+    "--ngrams 2": {"ngrams": 2},
+    "--chars": {"chars": True},
+}
 PENALTIES = "0.3*rows", "3*rows"  # of l2, beside "auto"
 
 
-def run(options):
+def run(options: Options) -> None:
     """Try one thing after another, and print all of it, best first."""
     if not 0 < options.held_out <= 0.5:
         raise ValueError(f"--held-out must be above 0 and 0.5 at most, got {options.held_out:g}")
@@ -34,7 +38,7 @@ def run(options):
     test = held_out(source.n, options.held_out, options.seed)
     train, tried = np.setdiff1d(np.arange(source.n), test), []
 
-    def score(flags, **changes):
+    def score(flags: str, **changes: object) -> None:
         changed = argparse.Namespace(**{**vars(options), **changes})
         model = fitted(source, changed, train, "none", f"tried {flags or 'no options'}")
         found = measured(model, source.parts(test), len(train))

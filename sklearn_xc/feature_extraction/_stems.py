@@ -3,6 +3,7 @@
 import re
 from functools import lru_cache
 from threading import Lock
+from typing import Any
 
 from ..utils._records import is_text, record
 
@@ -13,12 +14,15 @@ MOST_WORDS = 200_000  # whose stems are kept: the stemmer takes some ten microse
 class _Stems:
     """The stems of one language, of which one thread at a time asks for new ones."""
 
-    def __init__(self, stemmer):
-        self._stemmer, self._known, self._lock = stemmer, {}, Lock()
+    def __init__(self, stemmer: Any):
+        self._stemmer, self._lock = stemmer, Lock()
+        self._known: dict[str, str] = {}
 
-    def __getitem__(self, word):
+    def __getitem__(self, word: str) -> str:
+        # Looked up without the lock: reading a dict is safe while another thread adds to it.
         stem = self._known.get(word)
         if stem is None:
+            # A stemmer keeps the word it works on, so two threads would mix up their words.
             with self._lock:
                 stem = self._stemmer.stemWord(word)
                 if len(self._known) < MOST_WORDS:
@@ -27,7 +31,8 @@ class _Stems:
 
 
 @lru_cache(maxsize=64)
-def _stems(language):
+def _stems(language: str) -> _Stems:
+    """Return the stems of a language, the same for all analyzers."""
     try:
         import snowballstemmer
     except ImportError as error:
@@ -76,19 +81,19 @@ class StemmedAnalyzer:
     ['lighthous', 'the']
     """
 
-    def __init__(self, language="english"):
+    def __init__(self, language: str = "english"):
         self.language = language
 
-    def __call__(self, text):
+    def __call__(self, text: str) -> list[str]:
         """Return the stems of the words of a text, in their order."""
         stems = _stems(self.language)
         return [stems[word] for word in WORD.findall(text.lower())]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"StemmedAnalyzer({self.language!r})"
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return type(other) is StemmedAnalyzer and other.language == self.language
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash((StemmedAnalyzer, self.language))

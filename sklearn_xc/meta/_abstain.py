@@ -309,9 +309,9 @@ def label_of_none(given: Any, classes: np.ndarray) -> str | float | None:
         If it is one of the classes.
     """
     if given is None:
-        kind = classes.dtype.kind
-        given = "" if kind == "U" else None
-        if kind in "iuf":
+        # Asked of each class, as texts of a pandas column are objects.
+        given = "" if all(isinstance(name, str) for name in classes.tolist()) else None
+        if classes.dtype.kind in "iuf":
             given = -1 if -1 not in classes else classes.min() - 1
     if given in classes.tolist():
         raise ValueError(

@@ -1,15 +1,18 @@
 """A model that answers questions in values that JSON takes."""
 
 from functools import cache
+from typing import Any
 
 from ..base._explain import explain
+from ..base._explanation import Explanation
 from ..neighbors._explain import NeighborExplanation
 from ..persistence import load
 from ..stacking._explain import StackExplanation
 from ..topk._predict import predict_topk, topk_predictor
 from ..utils._unwrap import find_inner, learner_of
 from ._marked_text import marked
-from ._requests import LIMITS, Question, RefusedError
+from ._reasons import contributions
+from ._requests import LIMITS, Question, RefusedError, as_label
 
 MOST_WORDS = 12  # listed with a label
 REFUSED = ValueError, MemoryError  # an unknown label, fewer left than k, too much
@@ -34,6 +37,8 @@ class Answers:
         self.classes = self._last.classes_
         self.kind = "probability" if hasattr(self._last, "predict_proba") else "score"
         self._predictors = cache(lambda k: topk_predictor(self._model, k))  # LIMITS["k"] at most
+        # One question when the server starts, so that a model of numbers is refused by a sentence
+        # and not by the first request.
         try:
             predict_topk(self._model, ["a text"], 1)
         except (ValueError, TypeError, AttributeError) as error:
@@ -46,7 +51,10 @@ class Answers:
         self._names = [str(name) for name in self.classes.tolist()]
         self._lowered = [name.lower() for name in self._names]
 
-    def _can_explain(self):
+    def _can_explain(self) -> bool:
+        """Return whether the model explains, and note which vectorizer made its features."""
+        # A wrapper puts a threshold or a calibration on the score that the estimator inside of it
+        # explains.
         try:
             inner = find_inner(self._model, "explain", into_meta_estimators=True)
         except TypeError:
@@ -69,6 +77,8 @@ class Answers:
     def topk(self, question: Question) -> dict:
         """Return labels and scores of several texts."""
         try:
+            # A predictor without restrictions keeps what it prepared for a k; lists of labels are
+            # too many for that.
             if question.only:
                 only = self._with_labels(question.only)
                 found = predict_topk(self._model, question.texts, question.k, **only)
@@ -82,6 +92,7 @@ class Answers:
     def answer(self, question: Question) -> dict:
         """Return the labels of a text, with probabilities or scores, and what made them."""
         only = self._with_labels(question.only)
+        # The page asks for five labels whatever is excluded, so k shrinks to what is left.
         excluded = set(only.get("exclude", ()))
         if "labels" in only:
             k = min(question.k, len(set(only["labels"]) - excluded))
@@ -92,6 +103,7 @@ class Answers:
         scores = "proba" if self.kind == "probability" else "decision"
         try:
             labels, values = predict_topk(self._model, question.texts, k, scores=scores, **only)
+            # Rounded before it is compared: a value that is shown as the threshold is not below it.
             kept = [
                 (label, round(value, 6))
                 for label, value in zip(labels[0].tolist(), values[0].tolist(), strict=True)
@@ -104,7 +116,7 @@ class Answers:
             raise _refusal(error) from error
         return {"scores": self.kind, "labels": found}
 
-    def _explain(self, text, found):
+    def _explain(self, text: str, found: list[dict[str, Any]]) -> None:
         """Add to each label the features that made its score, and the text with their marks."""
         labels = [line["label"] for line in found]
         lines = {line["label"]: line for line in found}
@@ -112,26 +124,29 @@ class Answers:
             line = lines[item.label]
             line["decision"] = round(item.score, 6)
             if isinstance(item, StackExplanation):
-                line["parts"] = _listed(_contributions(item))
+                line["parts"] = _listed(contributions(item))
+                # A text has one picture: that of the first part whose features are words.
                 by_words = [of for of in item.parts.values() if not _by_rows(of)]
                 if not by_words:
                     continue
                 item = by_words[0]
-            parts = _contributions(item)
+            parts = contributions(item)
             if _by_rows(item):
                 line["neighbours"] = _listed(parts)
             else:
                 line["words"] = _listed(parts)
                 line["text"] = marked(text, self._vectorizer, parts)
 
-    def _with_labels(self, only):
+    def _with_labels(self, only: dict[str, list[str]]) -> dict[str, list]:
         """Return allowed and excluded labels as the model has them: integers where they are."""
-        if self.classes.dtype.kind not in "iu":
-            return only
-        try:
-            return {name: [int(label) for label in labels] for name, labels in only.items()}
-        except ValueError as error:
-            raise RefusedError(f"labels of this model are integers: {error}") from error
+        found = {
+            name: [as_label(label, self.classes) for label in labels]
+            for name, labels in only.items()
+        }
+        texts = [label for labels in found.values() for label in labels if isinstance(label, str)]
+        if texts and self.classes.dtype.kind in "iu":
+            raise RefusedError(f"labels of this model are integers: {texts[0]!r} is none")
+        return found
 
     def suggestions(self, start: str) -> list[str]:
         """Return some labels that hold a text, those that begin with it first."""
@@ -139,23 +154,23 @@ class Answers:
         for place, name in enumerate(self._lowered):
             if start in name:
                 found.append((not name.startswith(start), len(name), place))
+                # Enough to choose the best from; a single letter may be in a million labels.
                 if len(found) >= 50 * LIMITS["suggestions"]:
                     break
         return [self._names[place] for *_, place in sorted(found)[: LIMITS["suggestions"]]]
 
 
-def _by_rows(item):
+def _by_rows(item: Explanation) -> bool:
+    """Return whether samples, and no features, made a score."""
     return isinstance(item, NeighborExplanation)
 
 
-def _contributions(item):
-    names = [str(name) for name in item.feature_names]
-    return dict(zip(names, item.contributions.tolist(), strict=True))
+def _listed(parts: dict[str, float]) -> list[list[str | float]]:
+    """Return the contributions that an answer lists."""
+    listed: list[list[str | float]] = [[name, round(part, 6)] for name, part in parts.items()]
+    return listed[:MOST_WORDS]
 
 
-def _listed(parts):
-    return [[name, round(part, 6)] for name, part in parts.items()][:MOST_WORDS]
-
-
-def _refusal(error):
+def _refusal(error: Exception) -> RefusedError:
+    """Return what a request is told of an error, in a sentence of bounded length."""
     return RefusedError(str(error)[: LIMITS["letters"]] or "out of memory")

@@ -2,11 +2,20 @@
 
 import asyncio
 import os
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from ..utils._optional_import import optional_import
 from ._answers import Answers
 from ._requests import LIMITS, RefusedError, body_of, many, one, one_of_address
+
+if TYPE_CHECKING:  # Starlette may not be installed
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]] | Callable[[Request], Response]
 
 MODEL = "SKLEARN_XC_MODEL"  # environment variables by which workers learn the file
 HOSTS = "SKLEARN_XC_HOSTS"  # and the names that a request may call this server by
@@ -22,7 +31,9 @@ HEADERS = {
 }
 
 
-def make_app(path=None, hosts=None):
+def make_app(
+    path: str | os.PathLike | None = None, hosts: Sequence[str] | None = None
+) -> "ASGIApp":
     """Make the application of a saved model.
 
     Parameters
@@ -56,17 +67,19 @@ def make_app(path=None, hosts=None):
         hosts = [name for name in os.environ.get(HOSTS, "").split(",") if name]
     n_labels = len(answers.classes)
 
-    async def health(request):
+    async def health(request: "Request") -> dict:
         return {"status": "ok", "labels": n_labels}
 
-    async def about(request):
+    async def about(request: "Request") -> dict:
         return answers.about()
 
-    async def topk(request):
+    # Models compute in threads, so that a slow question does not stop the answers to others; the
+    # limit of time is for a body that is sent a byte at a time.
+    async def topk(request: "Request") -> dict:
         body = await asyncio.wait_for(body_of(request), LIMITS["seconds"])
         return await run_in_threadpool(answers.topk, many(body, n_labels))
 
-    async def answer(request):
+    async def answer(request: "Request") -> dict:
         if request.method == "GET":
             question = one_of_address(request.url.query, n_labels)
         else:
@@ -74,7 +87,7 @@ def make_app(path=None, hosts=None):
             question = one(body, n_labels)
         return await run_in_threadpool(answers.answer, question)
 
-    async def labels(request):
+    async def labels(request: "Request") -> list[str]:
         start = request.query_params.get("start", "")
         return await run_in_threadpool(answers.suggestions, start)
 
@@ -86,12 +99,12 @@ def make_app(path=None, hosts=None):
     return _Guard(applications.Starlette(routes=routes), hosts)
 
 
-def _replying(reply):
+def _replying(reply: Callable[["Request"], Awaitable]) -> "Endpoint":
     """Return an endpoint that turns what is wrong into an answer with a sentence."""
     from starlette.requests import ClientDisconnect
     from starlette.responses import JSONResponse, Response
 
-    async def endpoint(request):
+    async def endpoint(request: "Request") -> "Response":
         try:
             return JSONResponse(await reply(request))
         except RefusedError as error:
@@ -106,10 +119,11 @@ def _replying(reply):
     return endpoint
 
 
-def _file(name):
+def _file(name: str) -> "Endpoint":
     """Return an endpoint that answers with a file of the page."""
     from starlette.responses import Response
 
+    # Read once: a request names no file, so that none outside the folder can be asked for.
     content, kind = (PAGE / name).read_bytes(), KINDS[name.rpartition(".")[2]]
     return lambda request: Response(content, media_type=kind)
 
@@ -117,20 +131,22 @@ def _file(name):
 class _Guard:
     """Application around another: refuses other hosts, and adds the headers of all answers."""
 
-    def __init__(self, app, hosts):
+    def __init__(self, app: "ASGIApp", hosts: Sequence[str]):
         self._app, self._hosts = app, {name.lower() for name in hosts}
 
-    async def __call__(self, scope, receive, send):
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         more = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 
-        async def with_headers(message):
+        async def with_headers(message: "Message") -> None:
             if message["type"] == "http.response.start":
                 message = {**message, "headers": [*message.get("headers", []), *more]}
             await send(message)
 
+        # A page of another site can let its own name mean this machine and then read answers; its
+        # requests have that name in the header.
         named = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
         if self._hosts and any(_name(host) not in self._hosts for host in named):
             start = {"type": "http.response.start", "status": 421}
@@ -140,7 +156,7 @@ class _Guard:
         await self._app(scope, receive, with_headers)
 
 
-def _name(host):
+def _name(host: str) -> str:
     """Return the name in the header Host, without the port."""
     start, _, port = host.rpartition(":")
     return (start if port.isdecimal() and start else host).lower()

@@ -2,8 +2,13 @@
 
 import json
 from math import isfinite
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qs
+
+import numpy as np
+
+if TYPE_CHECKING:  # Starlette may not be installed
+    from starlette.requests import Request
 
 LIMITS = {
     "bytes": 2**20,  # of a body
@@ -40,14 +45,15 @@ class Question(NamedTuple):
         Least probability or score of a label in an answer.
     """
 
-    texts: list
+    texts: list[str]
     k: int
-    only: dict
+    only: dict[str, list[str]]
     threshold: float | None = None
 
 
-async def body_of(request) -> bytes:
+async def body_of(request: "Request") -> bytes:
     """Return the body, of which no more is read than is allowed."""
+    # Counted as it comes: a header that says how long a body is may be wrong or missing.
     parts, size = [], 0
     async for part in request.stream():
         size += len(part)
@@ -60,7 +66,7 @@ async def body_of(request) -> bytes:
 def many(body: bytes, n_labels: int) -> Question:
     """Return the question of a request to ``/topk``."""
     asked = _object(body, {"texts", "k", "labels", "exclude"}, "texts")
-    texts = asked.get("texts")
+    texts = asked.get("texts", [])
     if not _are_strings(texts) or not 1 <= len(texts) <= LIMITS["texts"]:
         raise RefusedError(f"texts must be a list of 1 to {LIMITS['texts']} strings")
     return _question(texts, asked, n_labels, LIMITS["k"])
@@ -80,7 +86,8 @@ def one_of_address(query: str, n_labels: int) -> Question:
         given = parse_qs(query, keep_blank_values=True, errors="strict", max_num_fields=1000)
     except ValueError as error:
         raise RefusedError(f"the address cannot be read: {error}") from error
-    asked = {name: values for name, values in given.items() if name in ("labels", "exclude")}
+    lists = "labels", "exclude"
+    asked: dict[str, Any] = {name: given[name] for name in lists if name in given}
     for name in given.keys() - asked.keys():
         if len(given[name]) != 1:
             raise RefusedError(f"{name} must be given once")
@@ -94,7 +101,13 @@ def one_of_address(query: str, n_labels: int) -> Question:
     return one(json.dumps(asked).encode(), n_labels)
 
 
-def _object(body, names, needed):
+def as_label(text: str, classes: np.ndarray) -> str | int:
+    """Return a label that was given as a text: an integer where labels are integers."""
+    return int(text) if classes.dtype.kind in "iu" and text.lstrip("-").isdecimal() else text
+
+
+def _object(body: bytes, names: set[str], needed: str) -> dict[str, Any]:
+    """Return the object in a body, which has these names at most."""
     try:
         asked = json.loads(body)
         json.dumps(asked, ensure_ascii=False).encode()  # halves of a character are no text
@@ -106,9 +119,11 @@ def _object(body, names, needed):
     return asked
 
 
-def _question(texts, asked, n_labels, most):
+def _question(texts: list[str], asked: dict[str, Any], n_labels: int, most: int) -> Question:
+    """Return the question about texts, once all that it asks for is within the limits."""
     if max(map(len, texts)) > LIMITS["characters"]:
         raise RefusedError(f"a text may have {LIMITS['characters']} characters at most")
+    # A bool is an int in Python, and `true` is no number of labels.
     k = asked.get("k", min(5, n_labels))
     if type(k) is not int or not 1 <= k <= min(most, n_labels):
         raise RefusedError(f"k must be an integer from 1 to {min(most, n_labels)}")
@@ -128,5 +143,6 @@ def _question(texts, asked, n_labels, most):
     return Question(texts, k, only, threshold)
 
 
-def _are_strings(value):
+def _are_strings(value: object) -> bool:
+    """Return whether a value is a list of strings."""
     return isinstance(value, list) and all(isinstance(item, str) for item in value)

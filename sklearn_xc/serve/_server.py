@@ -2,8 +2,10 @@
 
 import os
 import socket
+from collections.abc import Sequence
 
 from ..utils._optional_import import optional_import
+from ..utils._progress_line import say
 from ._answers import Answers
 from ._app import HOSTS, MODEL
 from ._requests import LIMITS
@@ -11,8 +13,15 @@ from ._requests import LIMITS
 LOOPBACK = "localhost", "127.0.0.1", "[::1]"
 
 
-def serve(path, *, host="127.0.0.1", port=8000, workers=1, hosts=()):
-    """Serve a saved model over HTTP, until it is interrupted.
+def serve(
+    path: str | os.PathLike,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    workers: int = 1,
+    hosts: Sequence[str] = (),
+) -> None:
+    """Serve a saved model over HTTP, until it is interrupted, and print the address to stderr.
 
     Parameters
     ----------
@@ -22,6 +31,7 @@ def serve(path, *, host="127.0.0.1", port=8000, workers=1, hosts=()):
         The address to listen at: by default this machine only. ``"0.0.0.0"`` is all networks, which
         wants a proxy in front: this server knows no users and no TLS.
     port : int, default=8000
+        0 is any that is free.
     workers : int, default=1
         Processes; all map the same file.
     hosts : sequence of str, default=()
@@ -44,8 +54,11 @@ def serve(path, *, host="127.0.0.1", port=8000, workers=1, hosts=()):
     Answers(os.fspath(path))  # what is wrong with the file is told here, not by each worker
     if host in ("localhost", "127.0.0.1", "::1"):
         hosts = *LOOPBACK, *hosts
+    # Workers are processes that import the application by name, and learn the rest from here.
     os.environ[MODEL], os.environ[HOSTS] = os.path.abspath(path), ",".join(hosts)
     with listening(host, port) as one:
+        # Told only now, since a file that is no model and a port in use end the command before.
+        say(f"http://{f'[{host}]' if ':' in host else host}:{one.getsockname()[1]}/ (Ctrl-C ends)")
         uvicorn.run(
             "sklearn_xc.serve:make_app",
             factory=True,
@@ -59,7 +72,7 @@ def serve(path, *, host="127.0.0.1", port=8000, workers=1, hosts=()):
         )
 
 
-def listening(host: str, port: int):
+def listening(host: str, port: int) -> socket.socket:
     """Return the socket that all workers accept from.
 
     A response is two packets, and with Nagle's algorithm the second waits for a client that puts

@@ -23,8 +23,16 @@ class Inner(NamedTuple):
 
     def transform(self, X: MatrixLike) -> MatrixLike:
         """Return X as the estimator takes it."""
+        names = list(getattr(X, "columns", []))
+        n_samples = len(X) if names else 0
         for step in self.transformers:
             X = step.transform(X)
+        # A vectorizer reads the names of a table's columns as its texts, without an error.
+        if names and getattr(X, "shape", (n_samples,))[0] != n_samples:
+            raise ValueError(
+                f"X is a table of {n_samples} samples, and {type(self.transformers[0]).__name__} "
+                f"read {X.shape[0]} of it: give the column of texts, X[{names[0]!r}]"
+            )
         return X
 
 

@@ -110,7 +110,13 @@ LABELS = {
     "no signs": (np.array([1, 2, 3], dtype=np.uint16), None, -1, "i8"),
     "large numbers": (np.array([1, 2, 2**63 + 1], dtype=np.uint64), None, -1, "O"),
     "fractions": (np.array([1.0, 2.0, 3.0]), np.nan, np.nan, "f8"),
-    "objects": (np.array(["a", "b", "c"], dtype=object), None, None, "O"),
+    "texts as pandas has them": (np.array(["a", "b", "c"], dtype=object), None, "", "O"),
+    "dates as they are": (
+        np.array(["2020-01-01", "2021-01-01", "2022-01-01"], "M8[D]"),
+        None,
+        None,
+        "O",
+    ),
     "texts and a number": (np.array(["a", "b", "c"]), -1, -1, "O"),
     "dates": (np.array(["2020-01-01", "2021-01-01", "2022-01-01"], "M8[D]"), "none", "none", "O"),
 }

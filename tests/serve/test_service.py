@@ -1,6 +1,7 @@
 """The service of `sklearn_xc.serve`: answers, limits, errors."""
 
 import asyncio
+import re
 import socket
 from contextlib import suppress
 from urllib.parse import urlencode
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 from _service import asked, running
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import FeatureUnion, make_pipeline
 
 from sklearn_xc import (
     LabelTextClassifier,
@@ -20,6 +21,7 @@ from sklearn_xc import (
     predict_topk,
     save,
 )
+from sklearn_xc.feature_extraction import StemmedAnalyzer
 
 pytest.importorskip("starlette")
 uvicorn = pytest.importorskip("uvicorn")
@@ -28,6 +30,7 @@ from sklearn_xc.serve import make_app, serve
 from sklearn_xc.serve._answers import Answers
 from sklearn_xc.serve._protocol import PromptProtocol
 from sklearn_xc.serve._requests import LIMITS, Question, RefusedError, many, one_of_address
+from sklearn_xc.serve._server import listening
 
 TEXTS = [f"word{i % 7} word{i % 11} and word{i % 13}" for i in range(120)]
 NAMES = np.array([f"label {i % 7}" for i in range(120)])
@@ -144,6 +147,27 @@ def test_an_answer_has_the_words_that_made_each_score(ask, pipeline):
         marked = {piece: part for piece, part in line["text"] if part}
         assert marked.keys() <= {"Word3", "word4", "WORD3"}
         assert marked["Word3"] == marked["WORD3"] == pytest.approx(parts["word3"], abs=1e-6)
+
+
+def test_words_are_marked_where_a_stem_made_the_score(tmp_path):
+    pytest.importorskip("snowballstemmer")
+    texts = ["lighthouses of the north", "trees in the city"] * 20
+    union = FeatureUnion(
+        [
+            ("stems", TfidfVectorizer(analyzer=StemmedAnalyzer())),
+            ("pieces", TfidfVectorizer(analyzer="char_wb", ngram_range=(4, 4))),
+        ]
+    )
+    model = make_pipeline(union, PPDSparseClassifier(random_state=0)).fit(texts, texts)
+    save(model, tmp_path / "model.sxc")
+    answer = Answers(str(tmp_path / "model.sxc")).answer(Question(["A Lighthouse, a tree"], 1, {}))
+    (line,) = answer["labels"]
+    assert line["label"] == texts[0]
+    assert "".join(piece for piece, _ in line["text"]) == "A Lighthouse, a tree"
+    found = [(piece, part) for piece, part in line["text"] if part > 0]
+    assert "".join(piece for piece, _ in found).startswith("Lighthouse")
+    stem = dict(line["words"])["stems__lighthous"]
+    assert min(part for piece, part in found if piece in "Lighthouse") > 0.99 * stem > 0
 
 
 def test_an_address_gives_the_same_answer(ask):
@@ -301,10 +325,22 @@ def test_two_processes_serve_one_file(saved):
         assert asked(port, "POST", "/topk", {"texts": ["word3"], "k": 1})[0] == 200
 
 
-def test_models_of_numbers_are_refused(tmp_path):
+def test_the_address_is_printed_once_it_answers(saved, tmp_path, monkeypatch, capsys):
+    """Not before a file that is no model or a port in use ends the command."""
+    uvicorn, served = pytest.importorskip("uvicorn"), []
+    for name in ("SKLEARN_XC_MODEL", "SKLEARN_XC_HOSTS"):  # which `serve` sets, for its workers
+        monkeypatch.setenv(name, "")
+    monkeypatch.setattr(uvicorn, "run", lambda *app, **options: served.append(options))
     PPDSparseClassifier(random_state=0).fit(np.eye(4), list("abab")).save(tmp_path / "numbers")
     with pytest.raises(ValueError, match="does not answer for texts: save a pipeline"):
         serve(tmp_path / "numbers")
+    with listening("127.0.0.1", 0) as one:
+        with pytest.raises(OSError, match="in use"):
+            serve(saved, port=one.getsockname()[1])
+        assert capsys.readouterr().err == ""
+        serve(saved, port=0)
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/ \(Ctrl-C ends\)\n", capsys.readouterr().err)
+    assert len(served) == 1
 
 
 def test_integers_are_labels_too(tmp_path):

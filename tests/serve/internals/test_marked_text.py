@@ -7,10 +7,16 @@ from sklearn.feature_extraction.text import (
     HashingVectorizer,
     TfidfVectorizer,
 )
+from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
 
+from sklearn_xc.feature_extraction import StemmedAnalyzer
 from sklearn_xc.serve._marked_text import marked
 
 TEXT = "The Straße, the STREET and a café: <b>the street</b> İstanbul 12 x"
+
+
+split = str.split
 
 
 def marks(text, vectorizer, parts):
@@ -45,10 +51,35 @@ def test_pieces_of_words_add_up(analyzer):
     assert marks("STREET", words, {"str": 1.0, "tre": 2.0}) == [("S", 1.0), ("TR", 3.0), ("E", 2.0)]
 
 
+def test_words_are_marked_whose_stems_are_features():
+    pytest.importorskip("snowballstemmer")
+    words = TfidfVectorizer(analyzer=StemmedAnalyzer()).fit(["lighthouse history"])
+    text = "Lighthouses: a lighthouse's history, İstanbul"
+    found = marks(text, words, {"lighthous": 0.5, "histori": -1.0})
+    assert found == [("Lighthouses", 0.5), ("lighthouse", 0.5), ("history", -1.0)]
+
+
+@pytest.mark.parametrize("options", [{"analyzer": split}, {"tokenizer": split, "lowercase": False}])
+def test_words_of_which_a_function_makes_features_are_marked(options):
+    words = CountVectorizer(**options, token_pattern=None).fit(["one Two"])
+    assert marks("one, Two", words, {"Two": 2.0}) == [("Two", 2.0)]
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_words_and_pieces_of_a_union_add_up(named):
+    pieces = make_pipeline(CountVectorizer(analyzer="char", ngram_range=(2, 2)), MaxAbsScaler())
+    steps = [("w", CountVectorizer()), ("c", pieces)]
+    union = FeatureUnion(steps, verbose_feature_names_out=named).fit(["The Sea"])
+    parts = {"w__sea": 1.0, "c__ea": 0.5, "c__xy": 3.0}
+    if not named:
+        parts = {name[3:]: part for name, part in parts.items()}
+    assert marks("The Sea", union, parts) == [("S", 1.0), ("ea", 1.5)]
+
+
 def test_other_vectorizers_mark_nothing():
-    for vectorizer in (None, HashingVectorizer(), CountVectorizer(analyzer=str.split)):
+    for vectorizer in (None, HashingVectorizer(), MaxAbsScaler(), make_pipeline(MaxAbsScaler())):
         assert marked("a b", vectorizer, {"a": 1.0}) == [["a b", 0.0]]
-    assert marked("", CountVectorizer(), {"a": 1.0}) == []
+    assert marked("", CountVectorizer().fit(["aa"]), {"aa": 1.0}) == []
 
 
 def test_any_text_comes_back_whole():
