@@ -10,7 +10,7 @@
 #   make fuzz         random input of every kind for FUZZ_SECONDS (60); FUZZ_ARGS="--kinds xc_text"
 #   make fuzz-asan    the same with the address sanitizer, fuzz-ubsan with the other
 #   make bench        times and accuracy beside other packages (BENCH_ARGS="--help")
-#   make lint         style of Python and Cython
+#   make lint         style of Python and Cython, types of signatures
 #   make docs         the site with its gallery, into doc/_build/html (DOCS_ARGS="-D plot_gallery=0")
 #   make test-site    the same, then looks for broken links, external requests and wide pages
 #   make wheel        a wheel for other machines and a source distribution, checked, into dist/
@@ -75,6 +75,7 @@ bench: $(VENV)/.ready-bench
 lint: $(VENV)/.ready-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
 	PATH="$(abspath $(BIN)):$$PATH" cython-lint sklearn_xc
 
 docs: $(VENV)/.ready-docs

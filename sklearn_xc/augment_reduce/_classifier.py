@@ -354,7 +354,8 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
             result = train(self, rows, codes, weight, weights, max_iter, progress, n_texts=texts.n)
             self._keep(result)
             if result.held_out.any():
-                self._count_held_out(given.take(result.held_out), codes[result.held_out])
+                held_out: np.ndarray = result.held_out
+                self._count_held_out(given.take(held_out), codes[held_out])
             progress.finish()
             warn_of_end(self, result, max_iter, cold=weights is None)
         return self
@@ -411,7 +412,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         """Draw weights as at the start, other ones for each number of classes."""
         seed = check_random_state(self.random_state).randint(2**31)
         rng = stream(seed, "new classes", len(self.classes_))
-        return initial_weights(n_new, self._n_kept, self.init_scale, rng.integers(2**31))
+        return initial_weights(n_new, self._n_kept, self.init_scale, int(rng.integers(2**31)))
 
     def _may_keep_few(self) -> bool:
         return self.init_scale in ("auto", 0)  # others start with weights in all columns

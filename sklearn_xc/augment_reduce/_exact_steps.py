@@ -91,7 +91,7 @@ def steps_of_softmax(
 
 def plain_settings(
     model: BaseSoftmaxClassifier,
-    scale: np.ndarray,
+    scale: float | np.ndarray,
     samples: Samples,
     settings: PassSettings,
     n_texts: int,

@@ -177,7 +177,7 @@ class CalibratedMixin:
 
 
 def topk_probabilities(
-    calibration: Calibration, topk: BestOf, k: int, only: Restriction | None = None
+    calibration: Calibration, topk: BestOf, k: int, only: Restriction | BestOf | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return numbers and float32 probabilities of the k best classes of each sample, best first.
 

@@ -111,7 +111,7 @@ class SoftmaxData(NamedTuple):
 
     def length(self) -> float:
         """Return the length of a typical sample; 1 if it is about that."""
-        return self.rows.coordinates_of_length(self.sample_weight()).scale
+        return float(self.rows.coordinates_of_length(self.sample_weight()).scale)
 
     def coordinates(self, columns: bool, fit_intercept: bool) -> Coordinates:
         """Return `Rows.coordinates_for_steps` of the samples."""

@@ -57,10 +57,12 @@ def measured(
     for name, metric in (("P", precision_at_k), ("nDCG", ndcg_at_k), ("F1", f1_at_k)):
         results |= {f"{name}@{k}": metric(truth, best, k, classes=classes) for k in cuts}
     # Propensities have the factor log(n) - 1, above 0 from three samples on.
-    if support is not None and (n_train or 0) >= 3:  # labels that training lacks have one too
+    if (
+        support is not None and n_train is not None and n_train >= 3
+    ):  # labels that training lacks have one too
         more = sorted({label for one in truth for label in one} - set(classes.tolist()))
         of_labels = propensities_of(np.append(support, np.zeros(len(more))), n_train)
-        options = {"classes": [*classes.tolist(), *more], "propensities": of_labels}
+        options: dict[str, Any] = {"classes": [*classes.tolist(), *more], "propensities": of_labels}
         results |= {f"PSP@{k}": psprecision_at_k(truth, best, k, **options) for k in cuts}
     # Sets of labels: from the threshold on, or the best one alone.
     chosen = values >= threshold if threshold is not None else np.arange(most) == 0

@@ -416,10 +416,10 @@ class LDGSClassifier(
                 rows = texts.below(rows)
             single = self._encoding.kind != "multilabel"
             # `given` has all columns: what "auto" measures of X must not depend on which are kept.
-            given, before = rows, self._columns
+            given, columns_before = rows, self._columns
             columns = self._keep_columns(rows.features, rows.shape[1], start is None, rows.dense)
             rows = rows if columns is None else rows.as_sparse().narrowed(columns)
-            start = self._moved_start(start, before)
+            start = self._moved_start(start, columns_before)
             plan, state = first_state(self, given, len(self.classes_), single, rows.shape[1])
             rows = without_far_rows(state, rows, weight)
             rng = check_random_state(self.random_state)

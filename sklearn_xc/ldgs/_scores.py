@@ -1,7 +1,8 @@
 """How the scores of LDGS come from rows: by embeddings, linearly or by squared distance."""
 
+from collections.abc import Callable
 from copy import copy
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -168,14 +169,19 @@ class Distances:
         other._index = self._index.shifted(weight)
         return other
 
-    def part(self, coef: np.ndarray, places: np.ndarray) -> Self:
+    def part(self, coef: Callable[[], Any], places: np.ndarray) -> Self:
         """Return scores of some classes."""
         other = copy(self)
         other._index = self._index.part(coef, places)
         return other
 
     def scores_at(
-        self, coef: np.ndarray, rows: Rows, starts: np.ndarray, places: np.ndarray, n_threads: int
+        self,
+        coef: Callable[[], Any],
+        rows: Rows,
+        starts: np.ndarray,
+        places: np.ndarray,
+        n_threads: int,
     ) -> np.ndarray:
         """Return scores of given classes for each row."""
         return self._index.scores_at(coef, self._rows(rows), starts, places, n_threads)

@@ -297,7 +297,7 @@ class LabelTextClassifier(
                 f"topk_predictor: {type(now.classifier_).__name__} knows its labels by number; "
                 "use predict_topk"
             )
-        only = {"labels": labels, "exclude": exclude, "label_weight": label_weight}
+        only: dict[str, Any] = {"labels": labels, "exclude": exclude, "label_weight": label_weight}
         answer, vectorizer = topk_predictor(now.classifier_, k, **only), now.vectorizer_
         return lambda X: answer(vectorizer.transform(read_rows(X)))
 

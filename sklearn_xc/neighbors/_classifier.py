@@ -15,6 +15,7 @@ from ..base._labels import LabelEncoding, codes_of
 from ..base._named_classes import encoding_of, read_classes, sorted_classes
 from ..base._validation import check_parameters, validate_fit
 from ..persistence import SaveMixin
+from ..persistence._decoder import Origin
 from ..utils._label_places import check_names
 from ..utils._memory_limit import require_memory
 from ..utils._records import savable
@@ -391,7 +392,7 @@ class TopKNeighborsClassifier(
             )
         return kept["_scorer"]
 
-    def _set_loaded_state(self, state: dict[str, Any], origin: object) -> None:
+    def _set_loaded_state(self, state: dict[str, Any], origin: Origin | None) -> None:
         super()._set_loaded_state(state, origin)
         if origin is None:
             self._model()

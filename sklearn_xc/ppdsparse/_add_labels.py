@@ -151,8 +151,8 @@ def append_columns(
             f"either all label columns have names or none: the first has {_described(named[0])}, "
             f"{what} has {_described(not named[0])}"
         )
-    joined: np.ndarray = names[0]
-    for more, number in zip(names[1:], numbers[1:], strict=True):
+    joined, *others = (n for n in names if n is not None)  # all have names
+    for more, number in zip(others, numbers[1:], strict=True):
         if more.shape != (number,):
             raise ValueError(
                 f"names must be one for each of the {number} columns, got shape {more.shape}"

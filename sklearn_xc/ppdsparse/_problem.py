@@ -125,7 +125,7 @@ class OneVsRestProblem(NamedTuple):
         if sample_weight is None:
             sample_weight = np.ones(rows.shape[0], dtype=np.float32)
         class_weight = factors_of_classes(model, Y, sample_weight, is_new)
-        weight_below = texts.weights_below(sample_weight, rows.shape[0])
+        weight_below: np.ndarray = texts.weights_below(sample_weight, rows.shape[0])
         require_weights_in_range(weight_below, class_weight)
         # Rows that are mostly zeros are searched by columns, which dense rows have not.
         rows = rows.compact()
@@ -269,7 +269,7 @@ def _of_rows(
     # All that follows are sums of squares, in which a row far longer than others would be all.
     squares = rows.squared_norms()
     sample_weight = _without_far_rows(sample_weight, squares)
-    if not isinstance(l2, str):
+    if not isinstance(l2, str):  # l1 alone is found
         return Penalties(_l1_of(rows, sample_weight, squares), l2, Coordinates())
     coordinates = rows.coordinates(sample_weight)
     # A number for l1 is in the one unit of X, which columns of one size would not have.
@@ -279,8 +279,11 @@ def _of_rows(
     inside = rows.inside(coordinates, empty)
     squares = inside.squared_norms()
     # Inside lengths are in units of `scale`, and a number given goes there the same way.
-    l1 = _l1_of(inside, sample_weight, squares) if isinstance(l1, str) else l1 / coordinates.scale
-    return Penalties(l1, _l2_of(inside, sample_weight, squares), coordinates)
+    if isinstance(l1, str):
+        strength = _l1_of(inside, sample_weight, squares)
+    else:
+        strength = l1 / float(coordinates.scale)
+    return Penalties(strength, _l2_of(inside, sample_weight, squares), coordinates)
 
 
 def _without_far_rows(sample_weight: np.ndarray, squares: np.ndarray) -> np.ndarray:
@@ -368,7 +371,10 @@ def _weighted_sum(rows: Rows, weight: np.ndarray) -> np.ndarray:
         return weighted_sum(*rows[:3], weight, rows.shape[1])
     X = rows.matrix()
     # Block by block: float32 rows times float64 weights are copied, a block stays in a cache.
-    return sum(weight[some] @ X[some] for some, _ in stretches(rows.indptr, IN_CACHE))
+    total = np.zeros(rows.shape[1])
+    for some, _ in stretches(rows.indptr, IN_CACHE):
+        total += weight[some] @ X[some]
+    return total
 
 
 def _scores(rows: Rows, direction: np.ndarray) -> np.ndarray:

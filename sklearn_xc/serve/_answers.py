@@ -137,7 +137,7 @@ class Answers:
                 line["words"] = _listed(parts)
                 line["text"] = marked(text, self._vectorizer, parts)
 
-    def _with_labels(self, only: dict[str, list[str]]) -> dict[str, list]:
+    def _with_labels(self, only: dict[str, list[str]]) -> dict[str, Any]:
         """Return allowed and excluded labels as the model has them: integers where they are."""
         found = {
             name: [as_label(label, self.classes) for label in labels]

@@ -7,7 +7,7 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 from ._requests import LIMITS
 
 
-class PromptProtocol(AutoHTTPProtocol):
+class PromptProtocol(AutoHTTPProtocol):  # type: ignore[valid-type]
     """A connection of uvicorn that waits for the head of a request no longer than for a body.
 
     uvicorn waits without an end, and each connection counts to the limit of a worker: a client that

@@ -138,7 +138,7 @@ def pilot_of(
     parts = np.setdiff1d(np.arange(len(chosen)), held_out), held_out
     weights = [None if sample_weight is None else sample_weight[chosen[p]] for p in parts]
     return RidgePilot(
-        *(rows.take(chosen[p]) for p in parts),
+        *(rows.take(chosen[p]) for p in parts),  # type: ignore[arg-type]
         *(codes[p] for p in parts),
         *weights,
         n_classes=len(classes),

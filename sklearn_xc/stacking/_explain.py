@@ -164,7 +164,8 @@ def _reasons(
                 continue
             labels = [inner.classes_[own[place]] for place in known]
             by_label = {
-                item.label: item for item in explain(estimator, take(X, [i]), [labels], k, **named)
+                item.label: item
+                for item in explain(estimator, take(X, np.array([i])), [labels], k, **named)
             }
             for place, label in zip(known, labels, strict=True):
                 key = label.item() if hasattr(label, "item") else label

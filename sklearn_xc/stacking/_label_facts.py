@@ -79,6 +79,7 @@ class LabelFacts(Cached):
             # The coverage is the share of the text's weights (idf, if the vectorizer has it) on
             # words that stand in the sample: the inner product of the shares with ones. 1:
             # verbatim. Of several texts the one that is covered best speaks for the label.
+            assert rows is not None  # what needs texts has been given samples
             words, lengths = self.once("texts", self._of_texts)
             cover = np.max(
                 [

@@ -1,7 +1,7 @@
 """Predictions of TopKStackingClassifier from the log-odds of candidates."""
 
 from collections.abc import Callable
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -89,7 +89,7 @@ class StackPredictions(WarnsIfNearlyEmpty, PredictsTopK):
         """
         check_is_fitted(self)
         now = as_it_is(self)
-        only = {"labels": labels, "exclude": exclude, "label_weight": label_weight}
+        only: dict[str, Any] = {"labels": labels, "exclude": exclude, "label_weight": label_weight}
         restriction = read_restriction(now.classes_, 1, **only)
         k = check_k(k, len(now.classes_)) if restriction is None else restriction.check_k(k, False)
         return lambda X: now.predict_topk(X, k, **only)

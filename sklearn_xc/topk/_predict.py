@@ -1,7 +1,7 @@
 """Top-k predictions of pipelines, searches and other wrappers."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -252,7 +252,7 @@ def _numbers_of(
     """
     if labels is None or sparse.issparse(labels):
         return labels
-    missing = "left out" if argument == "exclude" else "refused"
+    missing: Literal["refused", "left out"] = "left out" if argument == "exclude" else "refused"
     starts, places = named_labels(labels, names, n_rows, argument, missing)
     if starts is None:
         return places

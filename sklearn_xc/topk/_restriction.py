@@ -24,7 +24,7 @@ class ScoreIndex(Protocol):
     def shifted(self, weight: np.ndarray) -> "ScoreIndex":
         """Return the index with a weight added to the score of each class."""
 
-    def part(self, coef: Callable[[], sparse.csr_array], places: np.ndarray) -> "ScoreIndex":
+    def part(self, coef: Callable[[], sparse.csr_array] | None, places: np.ndarray) -> "ScoreIndex":
         """Return an index of some classes, which answers with their numbers here."""
 
     def topk(self, rows: Rows, k: int, n_threads: int) -> tuple[np.ndarray, np.ndarray]:
@@ -32,7 +32,7 @@ class ScoreIndex(Protocol):
 
     def scores_at(
         self,
-        coef: Callable[[], sparse.csr_array],
+        coef: Callable[[], sparse.csr_array] | None,
         rows: Rows,
         starts: np.ndarray,
         places: np.ndarray,
@@ -250,14 +250,14 @@ class Restriction:
     def topk(
         self,
         index: ScoreIndex,
-        coef: Callable[[], sparse.csr_array],
+        coef: Callable[[], sparse.csr_array] | None,
         rows: Rows,
         k: int,
         n_threads: int,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the k best labels of each row among those it may have, -1 for none, and scores.
 
-        `coef` returns the weights of the index, class by class.
+        `coef` returns the weights of the index, class by class; None for an index of others.
         """
         if self.weight is not None:
             index = index.shifted(self.weight)

@@ -8,8 +8,6 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from ._typing import MatrixLike
-
 
 class Inner(NamedTuple):
     """Estimator that has the method, and the transformers that X passes before it, in this order.
@@ -21,7 +19,7 @@ class Inner(NamedTuple):
     transformers: list
     decided_outside: bool
 
-    def transform(self, X: MatrixLike) -> MatrixLike:
+    def transform(self, X: Any) -> Any:
         """Return X as the estimator takes it."""
         names = list(getattr(X, "columns", []))
         n_samples = len(X) if names else 0

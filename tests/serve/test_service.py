@@ -24,7 +24,7 @@ from sklearn_xc import (
 from sklearn_xc.feature_extraction import StemmedAnalyzer
 
 pytest.importorskip("starlette")
-uvicorn = pytest.importorskip("uvicorn")
+pytest.importorskip("uvicorn")
 
 from sklearn_xc.serve import make_app, serve
 from sklearn_xc.serve._answers import Answers
@@ -243,6 +243,8 @@ def test_a_body_that_does_not_come(saved, monkeypatch):
 
 @pytest.mark.parametrize("sent", [b"", b"POST /topk HTT"], ids=["nothing", "half a head"])
 def test_a_connection_without_a_request_ends(saved, monkeypatch, sent):
+    import uvicorn
+
     monkeypatch.setitem(LIMITS, "seconds", 0.5)
 
     async def talk():
