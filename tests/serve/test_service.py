@@ -28,9 +28,7 @@ pytest.importorskip("uvicorn")
 
 from sklearn_xc.serve import make_app, serve
 from sklearn_xc.serve._answers import Answers
-from sklearn_xc.serve._protocol import PromptProtocol
 from sklearn_xc.serve._requests import LIMITS, Question, RefusedError, many, one_of_address
-from sklearn_xc.serve._server import listening
 
 TEXTS = [f"word{i % 7} word{i % 11} and word{i % 13}" for i in range(120)]
 NAMES = np.array([f"label {i % 7}" for i in range(120)])
@@ -241,42 +239,6 @@ def test_a_body_that_does_not_come(saved, monkeypatch):
     assert b"did not come within 0.05 seconds" in text
 
 
-@pytest.mark.parametrize("sent", [b"", b"POST /topk HTT"], ids=["nothing", "half a head"])
-def test_a_connection_without_a_request_ends(saved, monkeypatch, sent):
-    import uvicorn
-
-    monkeypatch.setitem(LIMITS, "seconds", 0.5)
-
-    async def talk():
-        app = make_app(saved, hosts=["localhost"])
-        config = uvicorn.Config(app, http=PromptProtocol, log_level="error", lifespan="off")
-        server, loop = uvicorn.Server(config), asyncio.get_running_loop()
-        listening = socket.create_server(("127.0.0.1", 0))
-        serving = loop.create_task(server.serve(sockets=[listening]))
-        address = listening.getsockname()
-        while not server.started:
-            await asyncio.sleep(0.01)
-        reader, first = await asyncio.open_connection(*address)
-        first.write(sent)
-        nothing = await asyncio.wait_for(reader.read(), 30)
-        again, second = await asyncio.open_connection(*address)
-        heads = []
-        for _ in range(2):  # over one connection
-            second.write(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            heads.append(await asyncio.wait_for(again.readuntil(b"}"), 30))
-        for one in (first, second):
-            one.close()
-            await one.wait_closed()
-        server.should_exit = True
-        await serving
-        listening.close()
-        return nothing, heads
-
-    nothing, heads = asyncio.run(talk())
-    assert nothing == b""
-    assert [head.split(b"\r\n")[0] for head in heads] == [b"HTTP/1.1 200 OK"] * 2
-
-
 def test_a_client_that_goes_away_is_no_error(saved):
     parts = iter(
         [
@@ -336,7 +298,7 @@ def test_the_address_is_printed_once_it_answers(saved, tmp_path, monkeypatch, ca
     PPDSparseClassifier(random_state=0).fit(np.eye(4), list("abab")).save(tmp_path / "numbers")
     with pytest.raises(ValueError, match="does not answer for texts: save a pipeline"):
         serve(tmp_path / "numbers")
-    with listening("127.0.0.1", 0) as one:
+    with socket.create_server(("127.0.0.1", 0)) as one:
         with pytest.raises(OSError, match="in use"):
             serve(saved, port=one.getsockname()[1])
         assert capsys.readouterr().err == ""

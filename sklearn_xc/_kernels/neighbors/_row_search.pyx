@@ -501,7 +501,7 @@ def nearest(
     indptr, indices, data : IN, sparse queries of length 1 or 0 (see `utils/_matrix.Rows`)
     lists : IN, of rows of length 1 or 0
     base : int, the number of the lists' first row; the heaps hold smaller ones
-    top_scores, top_ids : IN/OUT (n_queries, k), heaps (see `mips/_scores.empty`)
+    top_scores, top_ids : IN/OUT (n_queries, k), heaps (see `mips/_search.empty`)
     scores : IN/OUT (n_threads, 2 * block_of_rows()), zero in the first half before and after
     counts : OUT (n_threads, block_of_rows() + 1 + bins() + 1)
     terms : OUT (n_threads, longest query, words_of_a_term())
