@@ -16,6 +16,7 @@ from ..persistence._decoder import Origin
 from ..persistence._encoder import Encoder
 from ..persistence._weights import LoadedWeights
 from ..topk._inverted_index import InvertedIndex
+from ..topk._weight_store import arrays_of, checked_weights, trust
 from ..utils._callbacks import CallbackSupportMixin, Progress
 from ..utils._matrix import as_rows, in_checked_csr, normalise
 from ..utils._memory_limit import require_memory
@@ -34,7 +35,7 @@ from ._fit_labels import TakesLabels
 from ._fitted import check_labels_and_counts, check_shape
 from ._label_counts import LabelReport, counts_of_codes, report_of
 from ._labels import labels_to_score
-from ._linear_model import IndexCache, LinearScores, arrays_of, checked_weights, trust
+from ._linear_model import IndexCache, LinearScores
 from ._predict_topk import PredictsTopK, topk_of_scores
 from ._topk_predictor import AnswersSingleRows
 from ._validation import (

@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import column_or_1d, validate_data
 
+from ..topk._weight_store import arrays_of
 from ..training._class_weight import times_class_weight
 from ..training._waiting import Waiting, beginning_of, ended_beginning, with_beginning
 from ..utils._given_labels import given_classes, plain_labels
@@ -17,7 +18,6 @@ from ..utils._validation import check_sample_weight
 from ._label_counts import summed_support
 from ._label_texts import Texts, texts_of
 from ._labels import LabelEncoding, check_labels, refuse_indicator
-from ._linear_model import arrays_of
 from ._new_classes import merge_labels
 from ._used_columns import n_columns_to_pay
 from ._validation import check_parameters

@@ -10,10 +10,10 @@ from sklearn.base import BaseEstimator
 from ..persistence._decoder import Origin
 from ..topk._feature_major import feature_major
 from ..topk._inverted_index import InvertedIndex
+from ..topk._weight_store import checked_weights
 from ..utils._column_map import ColumnMap, used_columns
 from ..utils._matrix import narrow_indices
 from ..utils._typing import Matrix
-from ._linear_model import checked_weights
 
 
 class KeepsUsedColumns:

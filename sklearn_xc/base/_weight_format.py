@@ -12,12 +12,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from ..topk._feature_major import feature_major, n_places
-from ..utils._memory_limit import require_memory
+from ..topk._weight_store import _dense_copy, checked_weights, densified, sparsified
 from ..utils._typing import Matrix
-from ._linear_model import checked_weights
 
-BYTES_OF_AN_ENTRY = 8  # of CSR with float32 values and int32 indices
 LARGEST = float(np.finfo(np.float32).max)
 
 Estimator = TypeVar("Estimator")
@@ -135,44 +132,6 @@ def pruned(coef: Matrix, threshold: float) -> Matrix:
     coef = _dense_copy(coef, "prune", "sparsify first, or prune fewer classes at a time")
     coef[np.abs(coef) <= limit] = 0
     return coef
-
-
-def sparsified(coef: Matrix) -> sparse.csr_array:
-    """Return weights as CSR, dense ones without their zeros."""
-    if not sparse.issparse(coef):
-        n_entries = int(np.count_nonzero(coef))
-        require_memory(
-            BYTES_OF_AN_ENTRY * n_entries + 8 * len(coef),
-            f"sparsify: {n_entries} weights that are not zero",
-            "prune first",
-        )
-    return sparse.csr_array(coef)
-
-
-def densified(coef: Matrix) -> np.ndarray:
-    """Return weights as an ndarray of float32, in the layout of prediction."""
-    return _dense_copy(coef, "densify", "leave them sparse")
-
-
-def _dense_copy(coef: Matrix, method: str, instead: str) -> np.ndarray:
-    """Return the weights in the dense layout of prediction, in memory of their own."""
-    n_classes, n_features = coef.shape
-    # Prediction reads whole cache lines of classes, feature by feature; one class is a plain row.
-    require_memory(
-        4 * n_features * (n_places(n_classes) if n_classes > 1 else 1),
-        f"{method}: dense weights of {n_classes} classes and {n_features} features",
-        instead,
-    )
-    if n_classes == 1:
-        coef = coef.toarray() if sparse.issparse(coef) else coef
-        return np.array(coef, dtype=np.float32, order="C")
-    if not sparse.issparse(coef):
-        return feature_major(coef)[:, :n_classes].T
-    weights = feature_major(np.broadcast_to(np.float32(0), coef.shape))
-    entries = sparse.coo_array(coef)
-    # Adds, where a user's matrix has an entry in parts.
-    np.add.at(weights, (entries.col, entries.row), entries.data)
-    return weights[:, :n_classes].T
 
 
 def _n_bytes(value: object, seen: set[int]) -> int:

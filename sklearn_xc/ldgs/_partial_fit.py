@@ -11,9 +11,9 @@ from sklearn.utils import check_random_state
 
 from ..base._label_texts import texts_of
 from ..base._labels import check_labels, is_indicator
-from ..base._linear_model import checked_weights
 from ..base._multiclass import TrainsInParts, with_texts
 from ..base._validation import grades_of, validate_fit
+from ..topk._weight_store import checked_weights
 from ..training._minibatches import in_parts
 from ..training._waiting import Waiting, beginning_of, with_beginning
 from ..utils._callbacks import SILENT, Progress

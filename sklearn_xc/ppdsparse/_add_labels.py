@@ -8,9 +8,9 @@ from scipy import sparse
 
 from ..base._classifier import BaseXCClassifier
 from ..base._labels import REFUSED, LabelEncoding, encode_indicator
-from ..base._linear_model import checked_weights
 from ..base._multiclass import known_codes
 from ..base._new_classes import append_names, merge_labels, rows_in_places
+from ..topk._weight_store import checked_weights
 
 
 class WeightColumns(NamedTuple):

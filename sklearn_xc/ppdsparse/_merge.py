@@ -9,8 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base._classifier import BaseXCClassifier
 from ..base._labels import LabelEncoding
-from ..base._linear_model import checked_weights
 from ..base._new_classes import merge_labels, rows_in_places
+from ..topk._weight_store import checked_weights
 from ..utils._memory_limit import require_memory
 from ._add_labels import WeightColumns, append_columns, columns_of
 

@@ -7,8 +7,8 @@ from scipy import sparse
 from sklearn_xc import (
     PPDSparseClassifier,
 )
-from sklearn_xc.base._explain import weights_at
 from sklearn_xc.base._linear_model import LinearScores
+from sklearn_xc.topk._weight_store import weights_at
 from sklearn_xc.utils._matrix import as_rows
 
 RNG = np.random.default_rng(0)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sklearn_xc.base._label_counts import summed_support, weights_per_class
+from sklearn_xc.base._label_counts import summed_support
+from sklearn_xc.topk._weight_store import weights_per_class
 
 RNG = np.random.default_rng(0)
 
@@ -22,7 +23,7 @@ def test_support_of_classes_that_come_later():
     "form", [np.asarray, np.asfortranarray, sparse.csr_array, sparse.csc_array]
 )
 def test_weights_per_class(form, monkeypatch):
-    monkeypatch.setattr("sklearn_xc.base._label_counts.ENTRIES_AT_ONCE", 7)
+    monkeypatch.setattr("sklearn_xc.topk._weight_store.ENTRIES_AT_ONCE", 7)
     W = RNG.integers(0, 3, size=(5, 11)).astype(np.float32)
     expected = (W != 0).sum(axis=1).tolist()
     assert weights_per_class(form(W), 5).tolist() == expected
