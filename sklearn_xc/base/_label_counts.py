@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..topk._weight_store import weights_per_class
+from ..topk._weight_store import WeightStore
 from ..utils._optional_import import optional_import
-from ..utils._typing import Matrix
 from ._explanation import shortened
 
 MOST_SHOWN = 10  # labels in the text of a report
@@ -186,7 +185,7 @@ def counts_of_codes(true: np.ndarray, predicted: np.ndarray, n_classes: int) -> 
 
 def report_of(
     classes: np.ndarray,
-    coef: Matrix,
+    weights: WeightStore,
     support: np.ndarray | None,
     held_out_counts: np.ndarray | None = None,
 ) -> LabelReport:
@@ -201,4 +200,6 @@ def report_of(
         raise AttributeError("label_report_: the training samples of the labels are not known")
     if held_out_counts is None:
         held_out_counts = np.zeros((3, n_classes), dtype=np.int64)
-    return LabelReport(classes, support, weights_per_class(coef, n_classes), *held_out_counts)
+    # Two classes share a row of weights.
+    n_weights = np.broadcast_to(weights.n_weights(), n_classes).astype(np.int64)
+    return LabelReport(classes, support, n_weights, *held_out_counts)

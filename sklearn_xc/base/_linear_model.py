@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..topk._inverted_index import InvertedIndex
-from ..topk._weight_store import arrays_of, checked_weights, weights_at
+from ..topk._weight_store import WeightStore, store_of
 from ..utils._locks import ForkSafeLock
 from ..utils._rows import Rows
 from ..utils._typing import Matrix
@@ -37,13 +37,13 @@ class LinearScores:
         """Return the object that scores inputs: has ``topk``, ``scores`` and ``positives``."""
         return InvertedIndex(coef, intercept, n_threads=n_threads)
 
-    def weights_at(self, coef: Matrix, row: int, features: np.ndarray) -> np.ndarray:
-        """Return weights of some features, ascending, in a row of coef."""
-        return weights_at(coef, row, features)
+    def weights_at(self, store: WeightStore, row: int, features: np.ndarray) -> np.ndarray:
+        """Return weights of some features, ascending, in a row of coef_."""
+        return store.of_class(row, features)
 
     def weights_of_label(
         self,
-        coef: Matrix,
+        store: WeightStore,
         intercept: np.ndarray,
         place: int,
         features: np.ndarray,
@@ -55,10 +55,10 @@ class LinearScores:
         product with the values of the row, and the intercept. `values` are for subclasses.
         """
         if not self.binary:
-            return self.weights_at(coef, place, features), float(intercept[place])
+            return self.weights_at(store, place, features), float(intercept[place])
         # One row for two classes: the score of the first is minus that of the second.
         sign = 1 if place else -1
-        return sign * self.weights_at(coef, 0, features), sign * float(intercept[0])
+        return sign * self.weights_at(store, 0, features), sign * float(intercept[0])
 
 
 class IndexCache:
@@ -76,13 +76,13 @@ class IndexCache:
         make: Callable[[Matrix, np.ndarray], Any] = InvertedIndex,
     ) -> Any:
         """Return the index of these weights."""
-        arrays = arrays_of(coef, intercept)
+        weights = store_of(coef)
+        arrays = (*weights.arrays(), intercept)
         # Held while an index is built: of two threads that predict, one builds and one waits.
         with self._lock.held:
             # By identity: to compare a million weights would take as long as a prediction.
             if not _same(arrays, self._arrays):
-                coef = checked_weights(coef)
-                index = make(coef, intercept)
+                index = make(weights.checked().coef, intercept)
                 # Weights that a user has put in place and may still edit are indexed again at every
                 # call: an index of before the edit would answer with the weights of before.
                 if any(array.flags.writeable for array in arrays):
@@ -93,7 +93,7 @@ class IndexCache:
     def put(self, coef: Matrix, intercept: np.ndarray, index: Any) -> None:
         """Keep an index that is built already, of arrays that cannot be written to."""
         with self._lock.held:
-            self._arrays, self._index = arrays_of(coef, intercept), index
+            self._arrays, self._index = (*store_of(coef).arrays(), intercept), index
 
 
 def _same(some: tuple[np.ndarray, ...], others: tuple[np.ndarray, ...]) -> bool:
