@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -16,6 +15,7 @@ from ..persistence._decoder import Origin
 from ..persistence._encoder import Encoder
 from ..persistence._weights import LoadedWeights
 from ..topk._inverted_index import InvertedIndex
+from ..topk._weight_store import store_of
 from ..utils._callbacks import CallbackSupportMixin, Progress
 from ..utils._matrix import as_rows, in_checked_csr, normalise
 from ..utils._memory_limit import require_memory
@@ -34,7 +34,7 @@ from ._fit_labels import TakesLabels
 from ._fitted import check_labels_and_counts, check_shape
 from ._label_counts import LabelReport, counts_of_codes, report_of
 from ._labels import labels_to_score
-from ._linear_model import IndexCache, LinearScores, arrays_of, checked_weights, trust
+from ._linear_model import IndexCache, LinearScores
 from ._predict_topk import PredictsTopK, topk_of_scores
 from ._topk_predictor import AnswersSingleRows
 from ._validation import (
@@ -144,14 +144,14 @@ class BaseXCClassifier(
     ) -> None:
         """Store coef_ and intercept_ of float32, read-only, and index them.
 
-        The index is built now if `indexed`, and otherwise when it is first used. That of sparse
-        weights on disk lies in the `scratch` that they lie in.
+        The index is built now if `indexed`, and otherwise when it is first used. That of weights
+        on disk, which are sparse, lies in the `scratch` that they lie in.
         """
         self.coef_, self.intercept_ = coef, intercept
         self._prepare_index()
         # Made here, with a structure that is right: predictions need not check it at each call.
-        trust(coef)
-        if scratch is not None and scratch.on_disk and sparse.issparse(coef):
+        store_of(coef).trust()
+        if scratch is not None and scratch.on_disk:
             self._index_cache.put(coef, intercept, InvertedIndex(coef, intercept, scratch.lasting))
         elif indexed:
             self._model()
@@ -159,7 +159,7 @@ class BaseXCClassifier(
     def _prepare_index(self) -> None:
         """Begin an index of the weights, which cannot be written to from now on."""
         # An edit in place of the weights would leave the index stale: let it fail instead.
-        for array in arrays_of(self.coef_, self.intercept_):
+        for array in (*store_of(self.coef_).arrays(), self.intercept_):
             array.flags.writeable = False
         self._index_cache = IndexCache()
 
@@ -182,7 +182,7 @@ class BaseXCClassifier(
             # The lists hold the intercepts as well; a second copy in a file could contradict them.
             del state["intercept_"]
             state["coef_"] = weights_to_store(
-                checked_weights(self.coef_),
+                store_of(self.coef_).checked(),
                 self.intercept_,
                 self._model(),
                 encoder.dtype,
@@ -443,8 +443,8 @@ class BaseXCClassifier(
             places = predicted_places(now._model(), kind, inputs, now._threads())
         else:
             places = places_of_labels(labels, now.classes_, rows.shape[0])
-        coef = checked_weights(now.coef_)
-        of_label = partial(now._scores_of().weights_of_label, coef, now.intercept_)
+        weights = store_of(now.coef_).checked()
+        of_label = partial(now._scores_of().weights_of_label, weights, now.intercept_)
         return explain_rows(rows.matrix(), places, now.classes_, of_label, k, names)
 
     @property
@@ -457,5 +457,5 @@ class BaseXCClassifier(
         """
         check_is_fitted(self)
         return report_of(
-            self.classes_, checked_weights(self.coef_), self._support, self._held_out_counts
+            self.classes_, store_of(self.coef_).checked(), self._support, self._held_out_counts
         )

@@ -138,30 +138,6 @@ def _explanation(
     )
 
 
-def weights_at(coef: Matrix, k: int, features: np.ndarray) -> np.ndarray:
-    """Return float32 weights of class k at some features, which ascend.
-
-    Looks at nothing but row k, where the matrix is dense or CSR.
-    """
-    if not sparse.issparse(coef):
-        return np.asarray(coef[k, features], dtype=np.float32)
-    coef = coef.tocsr()
-    part = slice(coef.indptr[k], coef.indptr[k + 1])
-    indices, data = coef.indices[part], coef.data[part]
-    # Weights that a user has put in place may be unsorted, or have an entry in parts, which add up.
-    if np.any(indices[1:] <= indices[:-1]):
-        indices, inverse = np.unique(indices, return_inverse=True)
-        data = np.bincount(inverse, weights=data)
-    weights = np.zeros(len(features), dtype=np.float32)
-    # Bisection: a row of a hashed space has few entries of a million columns. A feature beyond the
-    # last entry is found behind it, where nothing may be read.
-    places = np.searchsorted(indices, features)
-    inside = np.flatnonzero(places < len(indices))
-    hit = inside[indices[places[inside]] == features[inside]]
-    weights[hit] = data[places[hit]]
-    return weights
-
-
 def explain(
     estimator: BaseEstimator,
     X: Any,

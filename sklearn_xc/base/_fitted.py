@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 
 from ..persistence import SaveMixin
+from ..topk._weight_store import are_weights
 from ..training._waiting import Waiting
 from ..utils._records import (
     either,
@@ -43,7 +43,7 @@ def check_labels_and_counts(model: BaseEstimator, mapped: bool) -> None:
         _columns=either(None, is_array(np.int32, least=0)),
         _encoding=is_a(LabelEncoding),
         classes_=is_labels,
-        coef_=lambda coef: sparse.issparse(coef) or isinstance(coef, np.ndarray),
+        coef_=are_weights,
         intercept_=is_array(np.float32, finite=False),
         n_features_in_=is_count,
         feature_names_in_=is_labels,

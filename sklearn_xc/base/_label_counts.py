@@ -6,13 +6,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ..topk._weight_store import WeightStore
 from ..utils._optional_import import optional_import
-from ..utils._typing import Matrix
 from ._explanation import shortened
 
 MOST_SHOWN = 10  # labels in the text of a report
 LONGEST_NAME = 30  # characters of a label's name in that text
-ENTRIES_AT_ONCE = 2**20  # of dense weights whose zeros are counted together
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -154,23 +153,6 @@ def extended_support(
     return extended
 
 
-def weights_per_class(coef: Matrix, n_classes: int) -> np.ndarray:
-    """Return non-zeros of the weights of each class, ndarray of int64 (n_classes,)."""
-    # Differences of running counts: a matrix that a user has put in place may store zeros.
-    if sparse.issparse(coef):
-        coef = coef.tocsr()
-        stored = np.append(0, np.cumsum(coef.data != 0))
-        counts = np.diff(stored[coef.indptr])
-    else:
-        # By columns, as dense weights lie in memory; some at a time, since the comparison with zero
-        # makes an array of a byte for each weight.
-        counts = np.zeros(coef.shape[0], dtype=np.int64)
-        size = max(1, ENTRIES_AT_ONCE // coef.shape[0])
-        for start in range(0, coef.shape[1], size):
-            counts += np.count_nonzero(coef[:, start : start + size], axis=1)
-    return np.broadcast_to(counts, n_classes).astype(np.int64)
-
-
 def summed_support(
     classes: np.ndarray,
     codes: np.ndarray,
@@ -203,7 +185,7 @@ def counts_of_codes(true: np.ndarray, predicted: np.ndarray, n_classes: int) -> 
 
 def report_of(
     classes: np.ndarray,
-    coef: Matrix,
+    weights: WeightStore,
     support: np.ndarray | None,
     held_out_counts: np.ndarray | None = None,
 ) -> LabelReport:
@@ -218,4 +200,6 @@ def report_of(
         raise AttributeError("label_report_: the training samples of the labels are not known")
     if held_out_counts is None:
         held_out_counts = np.zeros((3, n_classes), dtype=np.int64)
-    return LabelReport(classes, support, weights_per_class(coef, n_classes), *held_out_counts)
+    # Two classes share a row of weights.
+    n_weights = np.broadcast_to(weights.n_weights(), n_classes).astype(np.int64)
+    return LabelReport(classes, support, n_weights, *held_out_counts)

@@ -2,17 +2,14 @@
 
 from collections.abc import Callable
 from typing import Any
-from weakref import WeakValueDictionary
 
 import numpy as np
-from scipy import sparse
 
 from ..topk._inverted_index import InvertedIndex
+from ..topk._weight_store import WeightStore, store_of
 from ..utils._locks import ForkSafeLock
-from ..utils._matrix import checked_csr
 from ..utils._rows import Rows
 from ..utils._typing import Matrix
-from ._explain import weights_at
 
 
 class LinearScores:
@@ -40,13 +37,13 @@ class LinearScores:
         """Return the object that scores inputs: has ``topk``, ``scores`` and ``positives``."""
         return InvertedIndex(coef, intercept, n_threads=n_threads)
 
-    def weights_at(self, coef: Matrix, row: int, features: np.ndarray) -> np.ndarray:
-        """Return weights of some features, ascending, in a row of coef."""
-        return weights_at(coef, row, features)
+    def weights_at(self, store: WeightStore, row: int, features: np.ndarray) -> np.ndarray:
+        """Return weights of some features, ascending, in a row of coef_."""
+        return store.of_class(row, features)
 
     def weights_of_label(
         self,
-        coef: Matrix,
+        store: WeightStore,
         intercept: np.ndarray,
         place: int,
         features: np.ndarray,
@@ -58,10 +55,10 @@ class LinearScores:
         product with the values of the row, and the intercept. `values` are for subclasses.
         """
         if not self.binary:
-            return self.weights_at(coef, place, features), float(intercept[place])
+            return self.weights_at(store, place, features), float(intercept[place])
         # One row for two classes: the score of the first is minus that of the second.
         sign = 1 if place else -1
-        return sign * self.weights_at(coef, 0, features), sign * float(intercept[0])
+        return sign * self.weights_at(store, 0, features), sign * float(intercept[0])
 
 
 class IndexCache:
@@ -79,13 +76,13 @@ class IndexCache:
         make: Callable[[Matrix, np.ndarray], Any] = InvertedIndex,
     ) -> Any:
         """Return the index of these weights."""
-        arrays = arrays_of(coef, intercept)
+        weights = store_of(coef)
+        arrays = (*weights.arrays(), intercept)
         # Held while an index is built: of two threads that predict, one builds and one waits.
         with self._lock.held:
             # By identity: to compare a million weights would take as long as a prediction.
             if not _same(arrays, self._arrays):
-                coef = checked_weights(coef)
-                index = make(coef, intercept)
+                index = make(weights.checked().coef, intercept)
                 # Weights that a user has put in place and may still edit are indexed again at every
                 # call: an index of before the edit would answer with the weights of before.
                 if any(array.flags.writeable for array in arrays):
@@ -96,51 +93,7 @@ class IndexCache:
     def put(self, coef: Matrix, intercept: np.ndarray, index: Any) -> None:
         """Keep an index that is built already, of arrays that cannot be written to."""
         with self._lock.held:
-            self._arrays, self._index = arrays_of(coef, intercept), index
-
-
-# Arrays of sparse weights whose structure is known to be right, by their ids: those that a fit has
-# made, and those that were checked when nothing could be written into them. Weak: an array that is
-# freed leaves, and the next one with its id is another.
-_TRUSTED = WeakValueDictionary()
-
-
-def trust(coef: Matrix) -> None:
-    """Remember the very arrays of sparse weights, which were made or checked here."""
-    if sparse.issparse(coef):
-        _TRUSTED.update({id(array): array for array in _parts_of(coef)})
-
-
-def checked_weights(coef: Matrix) -> Matrix:
-    """Return ``coef_`` as CSR or ndarray, its structure checked if a user put it in place."""
-    # Kernels read each number at a multiple of its size.
-    if not sparse.issparse(coef):
-        return np.require(coef, requirements="A")
-    if coef.format == "csr":
-        # An array is trusted for being the very one that was trusted before. Not to be writable,
-        # which anybody can say of any array, only keeps it as it was then.
-        fixed = not any(array.flags.writeable for array in _parts_of(coef))
-        if fixed and all(_TRUSTED.get(id(array)) is array for array in _parts_of(coef)):
-            return coef
-    checked = checked_csr(coef, "coef_")
-    if not any(array.flags.writeable for array in _parts_of(checked)):
-        trust(checked)
-    return checked
-
-
-def arrays_of(coef: Matrix, intercept: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return the arrays that weights and intercepts lie in."""
-    parts = _parts_of(coef) if sparse.issparse(coef) else (coef,)
-    return *parts, intercept
-
-
-def _parts_of(coef: sparse.csr_array) -> tuple[np.ndarray, ...]:
-    """Return the arrays that a sparse matrix lies in."""
-    # A user may put any matrix in place. One of another format has no arrays to know it by: an
-    # array that is never the same, and can be written to, stands for it.
-    if coef.format not in ("csr", "csc"):
-        return (np.empty(0, dtype=np.float32),)
-    return coef.data, coef.indices, coef.indptr
+            self._arrays, self._index = (*store_of(coef).arrays(), intercept), index
 
 
 def _same(some: tuple[np.ndarray, ...], others: tuple[np.ndarray, ...]) -> bool:

@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import column_or_1d, validate_data
 
+from ..topk._weight_store import store_of
 from ..training._class_weight import times_class_weight
 from ..training._waiting import Waiting, beginning_of, ended_beginning, with_beginning
 from ..utils._given_labels import given_classes, plain_labels
@@ -17,7 +18,6 @@ from ..utils._validation import check_sample_weight
 from ._label_counts import summed_support
 from ._label_texts import Texts, texts_of
 from ._labels import LabelEncoding, check_labels, refuse_indicator
-from ._linear_model import arrays_of
 from ._new_classes import merge_labels
 from ._used_columns import n_columns_to_pay
 from ._validation import check_parameters
@@ -193,7 +193,7 @@ class TrainsInParts:
 
     def _tables(self) -> tuple[np.ndarray, ...]:
         """Return what a step changes: by default the arrays of the weights."""
-        return arrays_of(self.coef_, self.intercept_)
+        return *store_of(self.coef_).arrays(), self.intercept_
 
     def _take_back(self) -> Waiting | None:
         """Undo the step on samples that wait; return them, or None without any."""

@@ -10,11 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..topk._inverted_index import topk_matrix
 from ..topk._restriction import Restriction, read_restriction
+from ..topk._weight_store import checked_weights
 from ..utils._matrix import n_rows
 from ..utils._rows import Rows
 from ..utils._typing import LabelsLike, MatrixLike
 from ..utils._validation import check_k
-from ._linear_model import checked_weights
 from ._validation import as_it_is
 
 

@@ -9,11 +9,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..topk._restriction import Restriction, checked_weight
+from ..topk._weight_store import checked_weights
 from ..utils._label_places import named_labels
 from ..utils._matrix import as_rows, checked_csr, normalise
 from ..utils._typing import LabelsLike, Matrix, MatrixLike
 from ..utils._validation import check_k
-from ._linear_model import checked_weights
 from ._predict_topk import check_kind_of_scores
 from ._validation import as_it_is
 

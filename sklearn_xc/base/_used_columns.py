@@ -10,10 +10,10 @@ from sklearn.base import BaseEstimator
 from ..persistence._decoder import Origin
 from ..topk._feature_major import feature_major
 from ..topk._inverted_index import InvertedIndex
+from ..topk._weight_store import store_of
 from ..utils._column_map import ColumnMap, used_columns
 from ..utils._matrix import narrow_indices
 from ..utils._typing import Matrix
-from ._linear_model import checked_weights
 
 
 class KeepsUsedColumns:
@@ -68,30 +68,18 @@ class KeepsUsedColumns:
         """Return columns in which `coef_`, if it was put in its place, has weights."""
         if self._is_of_columns():
             return self._columns[:0]
-        coef = sparse.coo_array(self.coef_)
-        return np.flatnonzero(np.bincount(coef.coords[1], coef.data != 0, coef.shape[1]))
+        return store_of(self.coef_).checked().features()
 
     def _is_of_columns(self) -> bool:
         """Return whether `coef_` has the weights of all columns kept, and no others."""
         # The very pattern that `_as_coef` makes: each class has all columns, zeros too, in order.
-        coef, columns = self.coef_, self._columns
-        if columns is None or not sparse.issparse(coef) or coef.format != "csr":
-            return False
-        shape = coef.shape[0], len(columns)
-        return coef.nnz == shape[0] * shape[1] and bool(
-            (coef.indices.reshape(shape) == columns).all()
-        )
+        return self._columns is not None and store_of(self.coef_).are_of(self._columns)
 
     def _kept_weights(self) -> np.ndarray:
         """Return the weights of the columns kept, ndarray of float32 (n_classes, n_kept)."""
-        coef = checked_weights(self.coef_)
-        if self._columns is None:
-            return coef.toarray() if sparse.issparse(coef) else coef
-        # A view, without a copy, of the CSR that `_as_coef` has made.
-        if self._is_of_columns():
-            return coef.data.reshape(coef.shape[0], -1)
-        coef = coef[:, self._columns]
-        return np.asarray(coef.toarray() if sparse.issparse(coef) else coef, dtype=np.float32)
+        weights = store_of(self.coef_).checked()
+        # Of the CSR that `_as_coef` has made a view, without a copy.
+        return weights.dense() if self._columns is None else weights.of_columns(self._columns)
 
     def _like_kept_weights(self) -> np.ndarray:
         """Return an array of the shape of the weights kept, which takes no memory."""

@@ -12,12 +12,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from ..topk._feature_major import feature_major, n_places
-from ..utils._memory_limit import require_memory
+from ..topk._weight_store import store_of
 from ..utils._typing import Matrix
-from ._linear_model import checked_weights
 
-BYTES_OF_AN_ENTRY = 8  # of CSR with float32 values and int32 indices
 LARGEST = float(np.finfo(np.float32).max)
 
 Estimator = TypeVar("Estimator")
@@ -55,7 +52,8 @@ class WeightFormat:
         lists of its own (MemoirSVC), and stay zero at the start where it is ``coef_``.
         """
         check_is_fitted(self)
-        return _replace_weights(self, pruned(checked_weights(self.coef_), threshold))
+        limit = _limit(threshold)
+        return _replace_weights(self, store_of(self.coef_).checked().pruned(limit))
 
     def sparsify(self) -> Self:
         """Store ``coef_`` as CSR, without its zeros; the model stays the same.
@@ -77,7 +75,7 @@ class WeightFormat:
         Training on makes the weights of the softmax estimators dense again.
         """
         check_is_fitted(self)
-        return _replace_weights(self, sparsified(checked_weights(self.coef_)))
+        return _replace_weights(self, store_of(self.coef_).checked().sparsified())
 
     def densify(self) -> Self:
         """Store ``coef_`` as an ndarray; the model stays the same.
@@ -95,9 +93,10 @@ class WeightFormat:
             the memory available.
         """
         check_is_fitted(self)
-        if not sparse.issparse(self.coef_):
+        weights = store_of(self.coef_)
+        if not weights.is_sparse:
             return self
-        return _replace_weights(self, densified(checked_weights(self.coef_)))
+        return _replace_weights(self, weights.checked().densified())
 
     @property
     def nbytes_(self) -> int:
@@ -118,61 +117,14 @@ def _replace_weights(estimator: Estimator, coef: Matrix) -> Estimator:
     return estimator
 
 
-def pruned(coef: Matrix, threshold: float) -> Matrix:
-    """Return a copy of CSR or dense weights without those of a magnitude up to `threshold`."""
+def _limit(threshold: float) -> np.float32:
+    """Return the largest magnitude that `prune` drops; raise ValueError for no such number."""
     if isinstance(threshold, (bool, np.bool_)) or not isinstance(threshold, Real):
         raise ValueError(f"threshold must be a number of zero or more, got {threshold!r}")
     if not 0 <= threshold < np.inf:
         raise ValueError(f"threshold must be a finite number of zero or more, got {threshold!r}")
     # Compared in float32, as weights are: 0.1 is another number in float64.
-    limit = np.float32(min(float(threshold), LARGEST))
-    if sparse.issparse(coef):
-        coef = sparse.csr_array(coef)
-        kept = np.abs(coef.data) > limit
-        # Of the running count of weights kept, indptr picks the new starts of the rows.
-        indptr = np.append(0, np.cumsum(kept))[coef.indptr].astype(coef.indptr.dtype)
-        return sparse.csr_array((coef.data[kept], coef.indices[kept], indptr), coef.shape)
-    coef = _dense_copy(coef, "prune", "sparsify first, or prune fewer classes at a time")
-    coef[np.abs(coef) <= limit] = 0
-    return coef
-
-
-def sparsified(coef: Matrix) -> sparse.csr_array:
-    """Return weights as CSR, dense ones without their zeros."""
-    if not sparse.issparse(coef):
-        n_entries = int(np.count_nonzero(coef))
-        require_memory(
-            BYTES_OF_AN_ENTRY * n_entries + 8 * len(coef),
-            f"sparsify: {n_entries} weights that are not zero",
-            "prune first",
-        )
-    return sparse.csr_array(coef)
-
-
-def densified(coef: Matrix) -> np.ndarray:
-    """Return weights as an ndarray of float32, in the layout of prediction."""
-    return _dense_copy(coef, "densify", "leave them sparse")
-
-
-def _dense_copy(coef: Matrix, method: str, instead: str) -> np.ndarray:
-    """Return the weights in the dense layout of prediction, in memory of their own."""
-    n_classes, n_features = coef.shape
-    # Prediction reads whole cache lines of classes, feature by feature; one class is a plain row.
-    require_memory(
-        4 * n_features * (n_places(n_classes) if n_classes > 1 else 1),
-        f"{method}: dense weights of {n_classes} classes and {n_features} features",
-        instead,
-    )
-    if n_classes == 1:
-        coef = coef.toarray() if sparse.issparse(coef) else coef
-        return np.array(coef, dtype=np.float32, order="C")
-    if not sparse.issparse(coef):
-        return feature_major(coef)[:, :n_classes].T
-    weights = feature_major(np.broadcast_to(np.float32(0), coef.shape))
-    entries = sparse.coo_array(coef)
-    # Adds, where a user's matrix has an entry in parts.
-    np.add.at(weights, (entries.col, entries.row), entries.data)
-    return weights[:, :n_classes].T
+    return np.float32(min(float(threshold), LARGEST))
 
 
 def _n_bytes(value: object, seen: set[int]) -> int:

@@ -6,11 +6,11 @@ from scipy import sparse
 
 from ..mips import ExactIndex, HNSWIndex, SphericalIndex
 from ..topk._inverted_index import topk_matrix
+from ..topk._weight_store import store_of
 from ..utils._locks import ForkSafeLock
 from ..utils._rows import Rows
 from ..utils._typing import LabelsLike, Matrix, MatrixLike
 from ..utils._validation import check_k
-from ._prediction import dense
 
 
 class SearchesLabels:
@@ -138,7 +138,7 @@ class Search:
         self, coef: np.ndarray, intercept: np.ndarray, squared: bool, queries: Matrix
     ) -> SphericalIndex | HNSWIndex | ExactIndex:
         """Return an index of label embeddings, each with its constant as one more column."""
-        coef, last = dense(coef), np.array(intercept, dtype=np.float32)
+        coef, last = store_of(coef).dense(), np.array(intercept, dtype=np.float32)
         if squared:
             last -= np.einsum("ij,ij->i", coef, coef)
         index = self._make(n_jobs=self._n_jobs, random_state=0)

@@ -11,9 +11,9 @@ from sklearn.utils import check_random_state
 
 from ..base._label_texts import texts_of
 from ..base._labels import check_labels, is_indicator
-from ..base._linear_model import checked_weights
 from ..base._multiclass import TrainsInParts, with_texts
 from ..base._validation import grades_of, validate_fit
+from ..topk._weight_store import store_of
 from ..training._minibatches import in_parts
 from ..training._waiting import Waiting, beginning_of, with_beginning
 from ..utils._callbacks import SILENT, Progress
@@ -24,7 +24,6 @@ from ..utils._typing import LabelsLike, Matrix, MatrixLike
 from ._candidate_gradients import Positives
 from ._data import LabelledSamples, chosen, in_runs, of_weight, positives_of, require_graded_loss
 from ._layers import require_weights
-from ._prediction import dense
 from ._train import (
     LDGSOutcome,
     LDGSProblem,
@@ -241,8 +240,8 @@ class LDGSInParts(TrainsInParts):
     def _kept_embeddings(self) -> np.ndarray:
         """Return the label embeddings, without a layer of the columns that are kept; dense."""
         if self._kept_table() is None:
-            return dense(self._kept_weights())
-        return dense(checked_weights(self.coef_))
+            return self._kept_weights()
+        return store_of(self.coef_).checked().dense()
 
     def _put_back(
         self, coef: np.ndarray, intercept: np.ndarray, table: np.ndarray | None = None

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import Protocol
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from .._kernels.ldgs import _row_updates
@@ -54,11 +53,6 @@ def embedded(
         rows.indices, rows.data, begin, np.diff(rows.indptr), rows.dense, table, E, n_threads
     )
     return E
-
-
-def dense(coef: np.ndarray | sparse.spmatrix | sparse.sparray) -> np.ndarray:
-    """Return label embeddings, which `sparsify` may have made sparse, as an ndarray of float32."""
-    return np.asarray(coef.toarray() if sparse.issparse(coef) else coef, dtype=np.float32)
 
 
 def score_blocks(steps: Scoring, samples: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:

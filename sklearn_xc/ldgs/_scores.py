@@ -9,10 +9,11 @@ from scipy import sparse
 
 from ..base._linear_model import LinearScores
 from ..topk._inverted_index import InvertedIndex
+from ..topk._weight_store import WeightStore, store_of
 from ..utils._column_map import ColumnMap
 from ..utils._matrix import as_rows
 from ..utils._rows import Rows
-from ._prediction import dense, embedded
+from ._prediction import embedded
 
 
 class EmbeddedScores(LinearScores):
@@ -67,15 +68,15 @@ class EmbeddedScores(LinearScores):
             return Distances(coef, intercept, self.binary)
         return super().index(coef, intercept, n_threads)
 
-    def weights_at(self, coef: np.ndarray, row: int, features: np.ndarray) -> np.ndarray:
+    def weights_at(self, store: WeightStore, row: int, features: np.ndarray) -> np.ndarray:
         """Return the weights of one label on some features, through the layer."""
         if self._table is None:
-            return super().weights_at(coef, row, features)
-        return self._embeddings(features) @ self._label_embedding(coef, row)
+            return super().weights_at(store, row, features)
+        return self._embeddings(features) @ self._label_embedding(store, row)
 
     def weights_of_label(
         self,
-        coef: np.ndarray,
+        store: WeightStore,
         intercept: np.ndarray,
         place: int,
         features: np.ndarray,
@@ -83,10 +84,10 @@ class EmbeddedScores(LinearScores):
     ) -> tuple[np.ndarray, float]:
         """Return the weights of a label on features of a row, and the constant of its score."""
         if not self._squared:
-            return super().weights_of_label(coef, intercept, place, features, values)
-        weights, constant = self._of_distance(coef, intercept, place, features, values)
+            return super().weights_of_label(store, intercept, place, features, values)
+        weights, constant = self._of_distance(store, intercept, place, features, values)
         if self.binary:  # the difference of two scores
-            others, other = self._of_distance(coef, intercept, 1 - place, features, values)
+            others, other = self._of_distance(store, intercept, 1 - place, features, values)
             return weights - others, constant - other
         return weights, constant
 
@@ -99,13 +100,13 @@ class EmbeddedScores(LinearScores):
         places = np.minimum(np.searchsorted(known, features), len(known) - 1)
         return self._table[places] * (known[places] == features)[:, None]
 
-    def _label_embedding(self, coef: np.ndarray, row: int) -> np.ndarray:
+    def _label_embedding(self, store: WeightStore, row: int) -> np.ndarray:
         """Return one row of the label embeddings, dense."""
-        return super().weights_at(coef, row, np.arange(coef.shape[1]))
+        return super().weights_at(store, row, np.arange(store.coef.shape[1]))
 
     def _of_distance(
         self,
-        coef: np.ndarray,
+        store: WeightStore,
         intercept: np.ndarray,
         place: int,
         features: np.ndarray,
@@ -113,7 +114,7 @@ class EmbeddedScores(LinearScores):
     ) -> tuple[np.ndarray, float]:
         """Return minus the squared distance to a label embedding, as weights and an intercept."""
         # -||x - w||^2 + b = <x, 2 w> - ||w||^2 - ||x||^2 + b, with x the embedding of the row.
-        w = self._label_embedding(coef, place).astype(np.float64)
+        w = self._label_embedding(store, place).astype(np.float64)
         if self._table is None:
             square, weights = values @ values, 2 * w[features]
         else:
@@ -135,7 +136,7 @@ class Distances:
     """
 
     def __init__(self, coef: np.ndarray, intercept: np.ndarray, binary: bool) -> None:
-        coef = dense(coef)
+        coef = store_of(coef).dense()
         # In the difference of two scores ||x||^2 cancels.
         self._whole = np.float32(0 if binary else -1)  # the factor of ||x||^2
         intercept = intercept - np.einsum("ij,ij->i", coef, coef, dtype=np.float64)

@@ -14,6 +14,7 @@ from scipy import sparse
 from ..topk._feature_major import n_places, padded_intercept
 from ..topk._inverted_index import InvertedIndex, all_stored, class_dtype
 from ..topk._layout import Layout, ranks_of
+from ..topk._weight_store import WeightStore
 from ..utils._column_map import ColumnMap
 from ..utils._csr import narrow_pointers
 from ..utils._matrix import narrow_indices
@@ -101,41 +102,21 @@ class StoredWeights:
 
 
 def weights_to_store(
-    coef: Matrix, intercept: np.ndarray, index: InvertedIndex, dtype: str, threshold: float
+    weights: WeightStore, intercept: np.ndarray, index: InvertedIndex, dtype: str, threshold: float
 ) -> StoredWeights:
     """Return arrays to write for the weights of a model, whose index is given too.
 
     Sparse weights of a magnitude up to `threshold` are left out.
     """
-    is_sparse = sparse.issparse(coef)
-    if dtype == "float16":
-        values = coef.data if is_sparse else coef
-        # Without np.abs, which would be a copy of all weights.
-        largest = max(values.max(initial=0), -values.min(initial=0))
-        if largest > np.finfo(np.float16).max:
-            raise ValueError(
-                f"dtype='float16': coef_ holds {largest:g}, and float16 ends at 65504; scale the "
-                "features, or store float32"
-            )
-    if not is_sparse:
-        if threshold:
-            raise ValueError(
-                f"threshold={threshold!r} leaves out weights of a sparse coef_, and that of this "
-                "model is dense; use dtype='float16'"
-            )
-        return StoredWeights(index, False, dtype)
-    if dtype == "float32" and not threshold:  # zeros that are stored do not change the index
-        return StoredWeights(index, True, dtype)
-    # A weight below the smallest float16 becomes zero in the file. It is left out as well: it would
-    # take a place in a list for nothing.
-    stored = coef.data.astype(DTYPES[dtype]).astype(np.float32) if dtype == "float16" else coef.data
-    dropped = (np.abs(coef.data) <= threshold) | (stored == 0)
-    if dropped.any():
-        kept = coef.copy()
-        kept.data = np.where(dropped, 0, stored)
-        kept.eliminate_zeros()
+    if dtype == "float16" and (largest := weights.largest()) > np.finfo(np.float16).max:
+        raise ValueError(
+            f"dtype='float16': coef_ holds {largest:g}, and float16 ends at 65504; scale the "
+            "features, or store float32"
+        )
+    kept = weights.for_file(dtype, threshold)
+    if kept is not weights.coef:
         index = InvertedIndex(kept, intercept)
-    return StoredWeights(index, True, dtype)
+    return StoredWeights(index, weights.is_sparse, dtype)
 
 
 class LoadedWeights:

@@ -8,9 +8,9 @@ from scipy import sparse
 
 from ..base._classifier import BaseXCClassifier
 from ..base._labels import REFUSED, LabelEncoding, encode_indicator
-from ..base._linear_model import checked_weights
 from ..base._multiclass import known_codes
 from ..base._new_classes import append_names, merge_labels, rows_in_places
+from ..topk._weight_store import store_of
 
 
 class WeightColumns(NamedTuple):
@@ -34,7 +34,7 @@ class WeightColumns(NamedTuple):
 
 def columns_of(model: BaseXCClassifier) -> WeightColumns:
     """Return the columns of a fitted model, two of them for two classes."""
-    coef, dual = sparse.csr_array(checked_weights(model.coef_)), vars(model).get("dual_coef_")
+    coef, dual = store_of(model.coef_).checked().csr(), vars(model).get("dual_coef_")
     columns = WeightColumns(coef, model.intercept_, model.dual_gap_, model.n_active_, dual)
     if model._encoding.kind != "binary":
         return columns

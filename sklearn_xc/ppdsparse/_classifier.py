@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,6 +17,7 @@ from ..base._labels import pattern_of
 from ..base._used_columns import n_columns_to_pay
 from ..base._validation import grades_of, validate_more, validate_with_texts
 from ..calibration._mixin import CalibratedMixin
+from ..topk._weight_store import store_of
 from ..utils._callbacks import FIT_CALLER, Progress, with_callbacks
 from ..utils._csr import LARGEST_INDEX
 from ..utils._given_labels import label_names, plain_labels, require_names
@@ -506,7 +506,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
             indices = None if rows.dense else rows.indices
             n_columns = n_columns_to_pay(self, indices, rows.shape[1], first=True)
             self._require_size(len(self.classes_) + n_new, n_columns)
-            before, was_sparse = columns_of(self), sparse.issparse(self.coef_)
+            before, weights = columns_of(self), store_of(self.coef_)
             grades = grades_of(self)
             encoding, places, Y = encode_added(self._encoding, Y_new, named, grades)
             self._set_encoding(encoding)
@@ -541,9 +541,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
             vars(self).pop("dual_coef_", None)
             if self.warm_start and joined.dual is not None:
                 self.dual_coef_ = joined.dual
-            self._set_linear_model(joined.coef, joined.intercept)
-            if not was_sparse:
-                self.densify()
+            self._set_linear_model(weights.in_form(joined.coef), joined.intercept)
         self._warn_if_late(result["gap"][is_new])
         return self
 

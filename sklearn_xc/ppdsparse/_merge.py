@@ -9,8 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base._classifier import BaseXCClassifier
 from ..base._labels import LabelEncoding
-from ..base._linear_model import checked_weights
 from ..base._new_classes import merge_labels, rows_in_places
+from ..topk._weight_store import store_of
 from ..utils._memory_limit import require_memory
 from ._add_labels import WeightColumns, append_columns, columns_of
 
@@ -122,7 +122,7 @@ def merge(models: Iterable[BaseXCClassifier]) -> BaseXCClassifier:
 
 def _of_model_itself(model: BaseXCClassifier) -> WeightColumns:
     """Return the one column of a model of two classes as it is."""
-    coef = sparse.csr_array(checked_weights(model.coef_))
+    coef = store_of(model.coef_).checked().csr()
     return WeightColumns(coef, model.intercept_, model.dual_gap_, model.n_active_, None)
 
 

@@ -7,7 +7,6 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ..base._classifier import BaseXCClassifier
-from ..base._linear_model import checked_weights
 from ..base._predict_topk import topk_of_scores
 from ..model_selection._cross_val_topk import codes_of
 from ..model_selection._out_of_fold import NO_SCORE
@@ -15,6 +14,7 @@ from ..model_selection._take_rows import take
 from ..neighbors._classifier import TopKNeighborsClassifier
 from ..topk._predict import predict_topk
 from ..topk._restriction import Restriction
+from ..topk._weight_store import checked_weights
 from ..utils._rows import Rows
 from ..utils._typing import MatrixLike
 from ..utils._unwrap import Inner

@@ -2,12 +2,10 @@
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 from sklearn_xc import (
     PPDSparseClassifier,
 )
-from sklearn_xc.base._explain import weights_at
 from sklearn_xc.base._linear_model import LinearScores
 from sklearn_xc.utils._matrix import as_rows
 
@@ -23,24 +21,6 @@ def all_scores(estimator):
     return scores if scores.ndim == 2 else np.column_stack([-scores, scores])
 
 
-@pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, sparse.csc_array])
-def test_weights_at(form):
-    W = RNG.normal(size=(3, 8)) * (RNG.random((3, 8)) < 0.5)
-    W[2] = 0
-    for k in range(3):
-        for features in [np.array([], dtype=int), np.array([0, 3, 7]), np.arange(8)]:
-            found = weights_at(form(W), k, features)
-            assert found.dtype == np.float32
-            np.testing.assert_array_equal(found, W[k, features].astype(np.float32))
-
-
-def test_weights_at_of_an_unsorted_matrix_with_duplicates():
-    indices, indptr = np.array([5, 1, 5, 2]), np.array([0, 3, 4])
-    W = sparse.csr_array((np.array([1.0, 2.0, 3.0, 4.0]), indices, indptr), shape=(2, 6))
-    assert weights_at(W, 0, np.array([0, 1, 5])).tolist() == [0, 2, 4]
-    assert W.indices.tolist() == [5, 1, 5, 2]
-
-
 class ProjectedScores(LinearScores):
     def __init__(self, model):
         super().__init__(model.n_features_in_, len(model.classes_) == 2)
@@ -49,8 +29,8 @@ class ProjectedScores(LinearScores):
     def inputs(self, rows, n_threads):
         return as_rows(np.float32(rows.matrix() @ self._projection))
 
-    def weights_at(self, coef, row, features):
-        return (self._projection[features] @ coef.toarray()[row]).astype(np.float32)
+    def weights_at(self, store, row, features):
+        return (self._projection[features] @ store.dense()[row]).astype(np.float32)
 
 
 class Projected(PPDSparseClassifier):

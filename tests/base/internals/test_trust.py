@@ -7,7 +7,7 @@ import numpy as np
 from sklearn_xc import (
     PPDSparseClassifier,
 )
-from sklearn_xc.base import _linear_model
+from sklearn_xc.topk import _weight_store
 
 X, Y = np.eye(40), np.arange(40) % 8
 
@@ -16,7 +16,7 @@ def test_weights_of_a_fit_are_not_checked_again(monkeypatch):
     model = PPDSparseClassifier(random_state=0).fit(X, Y)
     looked_at = []
     monkeypatch.setattr(
-        _linear_model, "checked_csr", lambda coef, name: looked_at.append(name) or coef
+        _weight_store, "checked_csr", lambda coef, name: looked_at.append(name) or coef
     )
     model.predict(X)
     model.explain(X)
