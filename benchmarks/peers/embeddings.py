@@ -237,11 +237,14 @@ def write_page(kept):
 def main():
     parser = _runner.parser(__doc__, data=DATA)
     parser.add_argument("--rows", type=int, default=5_000, help="to train on, at most")
+    parser.add_argument("--systems", nargs="+", metavar="NAME", help="by default all")
     parser.add_argument("--limit", type=int, default=20, help="processor seconds")
     options = parser.parse_args()
     for name in [] if options.report else options.data:
         y = labels(name)[0]
         for title in estimators(y.ndim == 1):
+            if options.systems and title not in options.systems:
+                continue
             found = measure(name, title, options.rows, options.limit)
             print(name, title, found, flush=True)
             _runner.keep("embeddings", name, title, found)
