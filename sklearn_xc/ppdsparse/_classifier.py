@@ -28,7 +28,7 @@ from ._add_labels import columns_of, encode_added, join_columns
 from ._assembly import grown_duals
 from ._checkpoint import Checkpoint
 from ._comparison import compare_classes, require_comparable
-from ._fitted import check_loaded, warn_if_empty, warn_if_late
+from ._fitted import check_loaded, chosen_penalties, warn_if_empty, warn_if_late
 from ._parameters import CONSTRAINTS, LOSSES, PUBLISHED
 from ._penalty_pilot import choose_penalties
 from ._problem import OneVsRestProblem, Penalties
@@ -394,8 +394,10 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
                 self, X, y, sample_weight, label_features, classes
             )
             require_comparable(self)
+            calibrate = None
             if self.calibration is not None:
-                self._calibrate(rows.matrix(), y, weight, label_features, classes)
+                given = rows.matrix(), y, weight, label_features, classes
+                calibrate = self._calibrator(*given)
             if previous is not None:
                 n_before = vars(self).get("_n_dual_texts", 0)
                 previous = grown_duals(previous, Y.shape, n_before, texts.n)
@@ -408,6 +410,8 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
                 # Before anything is solved, since a folder of another fit is refused here.
                 settings = self._settings(problem.penalties, checkpoint)
                 self.penalty_factors_ = choose_penalties(problem, self, settings)
+                if calibrate is not None:
+                    calibrate()
                 problem = problem.with_factors(*self.penalty_factors_)
                 fit_loss = compare_classes if self.loss == "crammer_singer" else fit_classes
                 result = fit_loss(
@@ -553,6 +557,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
             return require_names(np.asarray(plain_labels(names)), "names")
         return label_names(Y_new) if self._encoding.kind == "multilabel" else None
 
+    _choices = chosen_penalties
     _places = "scratch", "checkpoint"
 
     def _may_keep_few(self) -> bool:
