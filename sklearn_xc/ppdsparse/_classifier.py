@@ -76,7 +76,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         text too, dense columns measured in very different units (deviations 30 times the median)
         are brought to one size. No sample counts as longer than ten times the median sample: a
         corrupt one decides nothing. Multiplying X by a number changes no prediction. How the
-        defaults were chosen: see the page on benchmarks.
+        defaults were chosen: see the page "Penalties that the data choose".
     loss : {"squared_hinge", "smoothed_hinge", "hinge", "crammer_singer"}, default="squared_hinge"
         ``0.5 * m^2`` or ``m``, where ``m = max(0, 1 - y z)`` is what a sample lacks of the margin.
         The paper found the squared hinge better (section 5.2). "smoothed_hinge" (the Huberised
@@ -86,7 +86,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         "crammer_singer" is for 1-D y: it compares the score of a sample's own class with those of
         all others, the paper's equation 2, smoothed (see Notes). It ranks better where labels are
         clean, and takes up to three times as long on thirty thousand samples and ten times on a
-        hundred thousand (see the page on choosing).
+        hundred thousand (see the page "Choosing an estimator").
     fit_intercept : bool, default=True
         Whether to fit b. Without it almost every sample violates the margin of every class and
         the method loses its speed.
@@ -244,7 +244,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
     ``PPDSparseClassifier.PUBLISHED`` holds the published settings, ``l1=0.01, l2=1`` for
     samples of unit length, under "squared_hinge", "sparsified" (Algorithm 3) and "hinge". Theorems
     3.2 and 3.3 hold with ``2 * n_p + l2 / 2`` and ``4 * n_p + l2``, n_p the positives of a class;
-    see the user guide.
+    see the page "Internals: the solver of PPDSparse".
 
     References
     ----------
