@@ -270,7 +270,7 @@ def test_multilabel_rows_repeated_for_each_label():
     best = model.predict(X)
     has = np.asarray(Y.sum(axis=1)).ravel() > 0
     assert Y.toarray()[np.arange(300), best][has].mean() > 0.8
-    with pytest.raises(ValueError, match="as many rows"):
+    with pytest.raises(ValueError, match="as many samples"):
         repeat_per_label(X[:3], Y)
 
 
