@@ -138,9 +138,10 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         a sample, which looks at the best class alone, and "sigmoid" for several labels;
         :class:`TopKCalibratedClassifier` describes all of them.
     calibration_cv : int, float, splitter or iterable of splits, default=5
-        Which scores the calibration is fitted on: those of copies trained without the sample. An
-        int is the number of folds of :class:`~sklearn_xc.model_selection.RareLabelKFold`, a float
-        up to 0.5 the share held out once, which costs one more fit.
+        Which scores the calibration is fitted on: those of copies trained without the sample, with
+        the penalties that the fit on all samples has chosen. An int is the number of folds of
+        :class:`~sklearn_xc.model_selection.RareLabelKFold`, a float up to 0.5 the share held out
+        once, which costs one more fit.
     checkpoint : str, path-like or None, default=None
         A folder in which `fit` writes each block of classes when it is solved. If the fit is ended,
         by Ctrl-C, a worker or a machine that dies, the same fit resumes: what is there is read, the
