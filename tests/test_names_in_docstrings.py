@@ -63,3 +63,34 @@ def test_what_leads_nowhere_is_seen():
     assert leads_nowhere("utils._nowhere", words, found)
     assert leads_nowhere("topk/_layout.InvertedIndex.nothing", words, found)
     assert not leads_nowhere("utils/_rows.Rows", words, found)
+
+
+PAGE = re.compile(r"""\bpages? (?:"([^"]+)"|'([^']+)')""")
+VAGUE = re.compile(
+    r"(?i)\buser guide\b|\bsee the (?:guide|page|documentation)\b(?! [\"'])|\bpage on\b"
+)
+TITLE = re.compile(r"(?m)^(?:# (.+)|(\S.*)\n[=-]{3,}$)")
+
+
+def running_text(path):
+    """Return the text of a file with a space in place of line breaks, indents and comment signs."""
+    return re.sub(r"\s+(?:#\s+)?", " ", path.read_text())
+
+
+def test_pages_that_messages_and_docstrings_name_are_there():
+    pages = [*(ROOT.parent / "doc").rglob("*.rst"), *(ROOT.parent / "doc").rglob("*.md")]
+    heads = filter(None, (TITLE.search(page.read_text()) for page in pages))
+    titles = {head[1] or head[2] for head in heads}
+    assert {"Probabilities", "Splitting"} <= titles
+    named = [
+        (path.name, match[1] or match[2])
+        for path in FILES
+        for match in PAGE.finditer(running_text(path))
+    ]
+    assert len(named) > 10
+    assert [(file, page) for file, page in named if page not in titles] == []
+
+
+def test_pages_are_named_by_their_titles():
+    found = [(path.name, VAGUE.findall(running_text(path))) for path in FILES]
+    assert [entry for entry in found if entry[1]] == []

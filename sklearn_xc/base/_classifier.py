@@ -303,7 +303,8 @@ class BaseXCClassifier(
         ------
         MemoryError
             If the scores would take more than half of the memory available (see
-            `SKLEARN_XC_MEMORY_LIMIT` in the user guide); :meth:`predict_topk` never does.
+            `SKLEARN_XC_MEMORY_LIMIT` on the page "Environment variables"); :meth:`predict_topk`
+            never does.
         """
         now = as_it_is(self)
         rows = now._rows(X)
@@ -338,8 +339,8 @@ class BaseXCClassifier(
         ------
         MemoryError
             If a dense indicator would take more than half of the memory available (see
-            `SKLEARN_XC_MEMORY_LIMIT` in the user guide); fit on a sparse y, or use
-            :meth:`predict_topk`.
+            `SKLEARN_XC_MEMORY_LIMIT` on the page "Environment variables"); fit on a sparse y, or
+            use :meth:`predict_topk`.
         """
         # One state from here on, whatever another thread fits meanwhile.
         now = as_it_is(self)

@@ -52,8 +52,9 @@ class TrainsInParts:
         """Go on training with one pass over more samples, whose classes may be new.
 
         A label that no call before has named becomes a class: ``classes_`` stays sorted, and the
-        weights of the new class start as those of a fit do. See the user guide for how far this
-        equals naming all classes at the first call.
+        weights of the new class start as those of a fit do. How far this equals naming all
+        classes at the first call: see the page "Growing: new labels, smaller models, merged
+        models".
 
         Where steps depend on the sizes of columns, the first samples are kept: until there are a
         hundred, each call trains on all of them from the start, since fewer say little, and up to

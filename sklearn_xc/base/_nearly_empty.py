@@ -44,7 +44,7 @@ class WarnsIfNearlyEmpty:
             f"predict gives no label to {(n_labels == 0).sum()} of {len(n_labels)} samples, as "
             f"none has a {limit} there, while {expected:.0%} of those of training have labels: "
             "take the best labels of each sample (predict_topk), or tune the limit "
-            "(TopKThresholdClassifier); see the user guide, 'Getting started'",
+            "(TopKThresholdClassifier); see the page 'A first model in ten lines'",
             UserWarning,
             stacklevel=3,
         )

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 from numbers import Integral, Real
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -50,8 +50,9 @@ class CalibratedMixin:
     """`predict_proba` by the parameters `calibration` and `calibration_cv`.
 
     Stands left of the base class. With `calibration`, `fit` calls :meth:`_calibrate` before it
-    trains, so that nobody waits for the training to hear that there is something wrong with
-    `calibration_cv`.
+    trains, or :meth:`_calibrator`, so that nobody waits for the training to hear that there is
+    something wrong with `calibration_cv`. A subclass whose fit chooses parameters by trial has
+    `_choices`, and fits the calibration after that: each copy would choose others.
     """
 
     _calibration_constraints = {  # noqa: RUF012
@@ -72,6 +73,17 @@ class CalibratedMixin:
         classes: ArrayLike | None = None,
     ) -> None:
         """Fit calibration_ on held-out scores of copies of this estimator."""
+        self._calibrator(X, y, sample_weight, label_features, classes)()
+
+    def _calibrator(
+        self,
+        X: Matrix,
+        y: LabelsLike,
+        sample_weight: np.ndarray | None,
+        label_features: MatrixLike | None = None,
+        classes: ArrayLike | None = None,
+    ) -> Callable[[], None]:
+        """Check the parameters of the calibration, and return a function that fits it."""
         if self._encoding.kind != "multilabel":
             y = np.ravel(y)
         params = params_of_parts(self, label_features, classes)
@@ -79,23 +91,32 @@ class CalibratedMixin:
             params["sample_weight"] = sample_weight
         labels = read_labels(y, self.classes_ if "classes" in params else None)
         method_for(self.calibration, labels.kind)  # refused before any fit
-        copy = clone(self).set_params(calibration=None, warm_start=False)
-        if hasattr(copy, "checkpoint"):  # which is of one fit, on all samples
-            copy.set_params(checkpoint=None)
-        vars(copy).pop(CALLBACKS, None)  # only the fit on all samples is reported to them
-        _, held_out, _ = held_out_topk(
-            copy,
-            X,
-            y,
-            labels,
-            k=min(N_CANDIDATES, len(labels.classes)),
-            splits=splits_of(self.calibration_cv, X, y, labels.kind, weight=sample_weight),
-            weight=sample_weight,
-            params=params,
-        )
-        self.calibration_ = fit_calibration(
-            self.calibration, labels.kind, len(labels.classes), held_out
-        )
+        splits = splits_of(self.calibration_cv, X, y, labels.kind, weight=sample_weight)
+
+        def calibrate() -> None:
+            copy = clone(self).set_params(calibration=None, warm_start=False, **self._choices())
+            if hasattr(copy, "checkpoint"):  # which is of one fit, on all samples
+                copy.set_params(checkpoint=None)
+            vars(copy).pop(CALLBACKS, None)  # only the fit on all samples is reported to them
+            _, held_out, _ = held_out_topk(
+                copy,
+                X,
+                y,
+                labels,
+                k=min(N_CANDIDATES, len(labels.classes)),
+                splits=splits,
+                weight=sample_weight,
+                params=params,
+            )
+            self.calibration_ = fit_calibration(
+                self.calibration, labels.kind, len(labels.classes), held_out
+            )
+
+        return calibrate
+
+    def _choices(self) -> dict[str, Any]:
+        """Return parameters that the fit on all samples has chosen already, for copies."""
+        return {}
 
     def _check_loaded(self, mapped: bool) -> None:
         super()._check_loaded(mapped)

@@ -76,7 +76,7 @@ def load_xc(
         If `to` is a folder that is not empty.
     MemoryError
         If X and Y would take more than half of the memory available (see
-        `SKLEARN_XC_MEMORY_LIMIT` in the user guide); not with `to`.
+        `SKLEARN_XC_MEMORY_LIMIT` on the page "Environment variables"); not with `to`.
     ValueError
         If the content is not in this format: a header other than three whole numbers, an index
         outside the header's D or K, a value that is missing, not a number, not finite in float32

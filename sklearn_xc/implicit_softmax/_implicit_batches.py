@@ -52,7 +52,7 @@ class ImplicitBatches(Solver):
         cuts = range(settings.batch_size, len(order), settings.batch_size)
         self.batches = np.split(order, cuts)
         # Distinct labels: F.3 of the paper takes those of a mini-batch to be distinct, which they
-        # need not be (see Errata of the method's page).
+        # need not be (Errata on the page "How ImplicitSoftmaxRegressor works").
         self.labels = [np.unique(data.y[batch]) for batch in self.batches]
         # alpha beta_k / J of the module's docstring.
         self.ridge = settings.alpha * self.share / len(self.batches) / self.chance_of_touch()

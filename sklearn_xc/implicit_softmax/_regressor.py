@@ -74,18 +74,19 @@ class ImplicitSoftmaxRegressor(BaseSoftmaxClassifier):
 default="auto"
         "auto" is "exact" unless its operations, counted over the usual epochs, are more than 2000
         times those of "implicit": up to 85,000 classes for samples of 10 entries, 30,000 for
-        samples of 200. Up to 18,579 classes exact steps were ahead on every set (see the user
-        guide). It is "implicit" as well where `n_sampled_classes` or a `sampling` other than
-        "uniform" is asked for. "implicit" is the paper's method (Propositions 3 and 4). "umax"
-        takes plain steps, after raising u_i where it lies more than `delta` below a lower bound of
-        its best value (Algorithm 1); with large rates it can still blow up. "sgd" takes plain steps
-        and often overflows, which `fit` reports. These three are unbiased: they converge to the
-        optimum. "one_vs_each" (Titsias), "nce" (noise contrastive estimation with the normaliser
-        fixed at 1) and "importance" (sampled softmax) are the biased methods that the paper
-        compares with. "exact" computes the softmax over all classes, in steps that never move a
-        sample's own scores by more than 16: samples that are much longer than the rest count less
-        until the rate has fallen. From 4096 classes on its steps round small probabilities at
-        random, which leaves the mean of a step as it is and takes half of the time.
+        samples of 200. Up to 18,579 classes exact steps were ahead on every set (see the
+        page "How ImplicitSoftmaxRegressor works"). It is "implicit" as well where
+        `n_sampled_classes` or a `sampling` other than "uniform" is asked for. "implicit" is the
+        paper's method (Propositions 3 and 4). "umax" takes plain steps, after raising u_i where it
+        lies more than `delta` below a lower bound of its best value (Algorithm 1); with large rates
+        it can still blow up. "sgd" takes plain steps and often overflows, which `fit` reports.
+        These three are unbiased: they converge to the optimum. "one_vs_each" (Titsias), "nce"
+        (noise contrastive estimation with the normaliser fixed at 1) and "importance" (sampled
+        softmax) are the biased methods that the paper compares with. "exact" computes the softmax
+        over all classes, in steps that never move a sample's own scores by more than 16: samples
+        that are much longer than the rest count less until the rate has fallen. From 4096 classes
+        on its steps round small probabilities at random, which leaves the mean of a step as it is
+        and takes half of the time.
     formulation : {"pairwise", "raman"}, default="pairwise"
         The double sum: the paper's (eq. 6), on differences of scores, or that of Raman et al.
         (eq. 8), which has larger gradients; the latter for "umax" and "sgd".
@@ -132,8 +133,8 @@ default="auto"
         it ``1 / (1 + t)`` after t epochs. With "linear",
         epoch e = 0, 1, ... of `max_iter` has ``1 - (e + 1/2) / max_iter`` of the rate, which suits
         fits of few epochs too and was as good or better on held-out samples of six data sets (see
-        the user guide). `partial_fit` does not know how many epochs there will be: after t passes
-        over all samples so far, linear means ``1 / sqrt(1 + t)``.
+        the page "How ImplicitSoftmaxRegressor works"). `partial_fit` does not know how many epochs
+        there will be: after t passes over all samples so far, linear means ``1 / sqrt(1 + t)``.
     max_iter : "auto" or int, default="auto"
         Epochs. An epoch visits every sample once; the paper's 50 epochs of N iterations are 50.
         "auto" is 50, or 10 for "exact", or as many as make a thousand steps. There is no `tol`: the

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 from ..metrics._label_sets import label_sets
 from ..metrics._ranking import rank, true_labels
 from ..utils._typing import LabelsLike, MatrixLike
-from ..utils._unwrap import find_inner
 from ._display import Axes, DrawsOnAxes, default_k, draw_curve, has_curves, name_of, ranked
+from ._training import report_of_training
 
 MOST_BINS = 8  # without that of labels never seen: more would not leave room for their names
 K = 5  # best labels looked at where the user says nothing
@@ -143,8 +143,7 @@ class LabelFrequencyDisplay(DrawsOnAxes):
         k = labels.shape[1]
         # The inner model may be a wrapper; the counts of its training are with the linear one.
         if support is None:
-            linear = find_inner(estimator, "explain", into_meta_estimators=True).estimator
-            support = linear.label_report_.support
+            support = report_of_training(estimator, "give their numbers as support").support
         counts = counts_by_frequency(
             y, labels, k, inner.classes_, sample_weight, support, bins, True
         )

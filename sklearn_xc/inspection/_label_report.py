@@ -6,11 +6,17 @@ import numpy as np
 from scipy import sparse
 
 from ..base._label_counts import LabelReport
+from ..metrics._label_sets import label_sets, truth_of_sets
 from ..metrics._ranking import codes, true_labels
 from ..topk._predict import predict_topk
 from ..utils._given_labels import in_order_of
 from ..utils._typing import LabelsLike, MatrixLike
-from ..utils._unwrap import find_inner
+from ._training import report_of_training
+
+INSTEAD = (
+    "give a model with one of these inside, or measure the predictions by "
+    "sklearn.metrics.classification_report"
+)
 
 
 def label_report(estimator: Any, X: MatrixLike, y: LabelsLike, k: int | None = None) -> LabelReport:
@@ -20,10 +26,12 @@ def label_report(estimator: Any, X: MatrixLike, y: LabelsLike, k: int | None = N
     ----------
     estimator : estimator
         Fitted: a linear estimator of this package, or a Pipeline, search or other wrapper around
-        one, which then makes the predictions.
+        one, such as :class:`~sklearn_xc.LabelTextClassifier`, which then makes the predictions. A
+        stack or a model of neighbours has no weights of single labels.
     X : array-like, sparse, or whatever the first step of a pipeline takes
         Samples that the estimator was not trained on.
-    y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
+    y : array-like of shape (n_samples,), indicator of shape (n_samples, n_classes), or list of \
+            n_samples lists of labels
         Their true labels; the columns of a DataFrame go by their names. One that the model does
         not know has no line in the report. Of grades those that are not 0 are true.
     k : int, default=None
@@ -51,9 +59,8 @@ def label_report(estimator: Any, X: MatrixLike, y: LabelsLike, k: int | None = N
     >>> report.support.shape, bool((report.n_hits <= report.n_predicted).all())
     ((20,), True)
     """
-    inner = find_inner(estimator, "explain", into_meta_estimators=True).estimator
     # The outer estimator predicts: a wrapper may choose other labels than its linear model.
-    known = inner.label_report_
+    known = report_of_training(estimator, INSTEAD)
     predicted = estimator.predict(X) if k is None else predict_topk(estimator, X, k)[0]
     y = in_order_of(y, known.labels, missing="zero", unknown="dropped")
     truth = _indicator(y, known.labels, "y", grades=True)
@@ -72,6 +79,10 @@ def _indicator(
     y: LabelsLike, classes: np.ndarray, name: str, top: bool = False, grades: bool = False
 ) -> sparse.csr_array:
     """Return labels, an indicator, or (`top`) the best labels of each sample, as an indicator."""
+    # Labels that the model does not know share one more column, which is cut off in the end.
+    table = {label: place for place, label in enumerate(classes.tolist())}
+    if not top and (sets := label_sets(y, name)) is not None:
+        return truth_of_sets(sets, table)[:, : len(classes)].astype(np.int64)
     if not top:
         y = true_labels(y, name, grades)
     if y.ndim == 2 and not top:
@@ -80,8 +91,6 @@ def _indicator(
                 f"{name} has {y.shape[1]} columns, but the model has {len(classes)} labels"
             )
         return y.astype(np.int64)
-    # Labels that the model does not know share one more column, which is cut off in the end.
-    table = {label: place for place, label in enumerate(classes.tolist())}
     columns = codes(y.reshape(y.shape[0], -1), table)
     n_rows, per_row = columns.shape
     columns = np.where(columns < 0, len(classes), columns).ravel()

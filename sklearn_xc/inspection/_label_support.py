@@ -8,8 +8,8 @@ from scipy import sparse
 
 from ..metrics._ranking import true_labels
 from ..utils._typing import LabelsLike
-from ..utils._unwrap import find_inner
 from ._display import Axes, DrawsOnAxes, draw_curve
+from ._training import report_of_training
 
 
 class LabelSupportDisplay(DrawsOnAxes):
@@ -69,8 +69,8 @@ class LabelSupportDisplay(DrawsOnAxes):
         -------
         display : LabelSupportDisplay
         """
-        inner = find_inner(estimator, "explain", into_meta_estimators=True).estimator
-        return cls._of_counts(inner.label_report_.support, name).plot(ax, **kwargs)
+        report = report_of_training(estimator, "give the labels of the samples, from_labels(y)")
+        return cls._of_counts(report.support, name).plot(ax, **kwargs)
 
     @classmethod
     def from_labels(

@@ -12,6 +12,7 @@ from ..utils._propensity import propensities_of
 from ..utils._typing import MatrixLike
 from ..utils._unwrap import find_inner
 from ._label_frequency import counts_by_frequency
+from ._training import report_of_training
 
 CUTS = 1, 3, 5
 MOST = 10  # best labels of a sample that a threshold chooses from
@@ -20,8 +21,7 @@ MOST = 10  # best labels of a sample that a threshold chooses from
 def support_of(model: Any) -> np.ndarray | None:
     """Return the training samples of each label, where the model has kept them."""
     try:
-        linear = find_inner(model, "explain", into_meta_estimators=True).estimator
-        return linear.label_report_.support
+        return report_of_training(model, "nothing").support
     except (TypeError, AttributeError, ValueError):
         return None
 

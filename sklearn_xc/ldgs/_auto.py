@@ -17,7 +17,7 @@ MOSTLY_ZEROS = 0.1
 HIDDEN_DIM = 100
 MOST_WEIGHTS = 2**27  # of words by classes without a layer: half a GB, and as much for the model
 # A class that is searched for costs as much time as this many in a matrix product: measured
-# on 1600 to 20 000 classes, see the user guide.
+# on 1600 to 20 000 classes, see the page "Embeddings of labels (LDGS)".
 SEARCHED = 20
 # Classes from which on, and up to which, steps of one rate on all of them are taken where "auto"
 # may choose, and how many weights they may have: 4 GB.

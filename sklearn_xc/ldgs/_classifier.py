@@ -255,7 +255,7 @@ class LDGSClassifier(
     one number more a class and a feature for "adagrad", as much as the classes' part again for the
     indexes (or the gradient, with "exact" cross-entropy), about a quarter of it with "spherical",
     another quarter for "margin" and "triplet" where there is room, and what a mini-batch scores;
-    see the user guide.
+    see the page "How LDGSClassifier works".
 
     ``LDGSClassifier.PUBLISHED`` holds the settings of the paper's systems "softmax",
     "sampled_softmax", "margin", "mips" and "decomposed", each with "_multiclass" or "_multilabel"

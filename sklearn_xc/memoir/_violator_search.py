@@ -257,7 +257,8 @@ def make_search(
     X = with_constant(rows.matrix(), bias)
     options: dict[str, Any] = {"min_recall": settings.min_recall, "n_jobs": n_jobs}
     options |= {"n_components": settings.sketch_dim, "random_state": seed}
-    # Of sketched rows all other reductions lose most of the best, see the page on MEMOIR.
+    # Of sketched rows all other reductions lose most of the best, see the page "How
+    # MemoirSVC works".
     sketched = sparse.issparse(X) and X.shape[1] > settings.sketch_dim
     graph = QUICK_GRAPH if rows.dense else {}
     if sketched:

@@ -30,7 +30,9 @@ class TopKAbstainClassifier(BaseThresholdWrapper):
     For one class a sample: "accept these by themselves, and leave the rest to a person". A sample
     is answered if the probability, or score, of its best class reaches a threshold, which is chosen
     on samples that were held out: the lowest with which the answers are right as often as `target`
-    says. All thresholds are looked at, not a grid.
+    says. All thresholds are looked at, not a grid. Samples to come are right as often if they are
+    like those of `fit`, in the shares of the classes too: where frequent classes are rarer among
+    them, fewer answers are right.
 
     Parameters
     ----------
@@ -190,7 +192,7 @@ class TopKAbstainClassifier(BaseThresholdWrapper):
             self._fit_estimator(X, y, params, fits)
             self._choose_response()
             _, held_out, _ = held_out_topk(
-                self._wrapped(),
+                self._to_hold_out(),
                 X,
                 y,
                 labels,

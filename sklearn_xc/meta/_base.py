@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..base._classifier import Interval, check_parameters
 from ..base._fitted import predicts_topk
 from ..base._predict_topk import PredictsTopK
+from ..model_selection._choices import choices_of, named_inside, with_choices_of
 from ..model_selection._cross_val_topk import codes_of
 from ..model_selection._out_of_fold import Labels, is_prefit, read_labels, splits_of
 from ..model_selection._routing import named_classes
@@ -198,6 +199,19 @@ class BaseTopKWrapper(
             ):
                 self.estimator_.fit(X, y, **params)
         self._remember()
+
+    def _to_hold_out(self) -> BaseEstimator:
+        """Return the estimator whose copies are fitted without the samples held out."""
+        if is_prefit(self._wrapped(), self.cv):
+            return self.estimator_
+        return with_choices_of(self._wrapped(), self.estimator_)
+
+    def _choices(self) -> dict[str, Any]:
+        """Return what the estimator inside has chosen, for copies of this one."""
+        choices = choices_of(self.estimator_)
+        if self.estimator is not None or not choices:
+            return named_inside("estimator", choices)
+        return {"estimator": clone(self._wrapped()).set_params(**choices)}
 
     def _remember(self) -> None:
         """Take over labels and features that the fitted estimator has seen."""

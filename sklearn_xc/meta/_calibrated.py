@@ -58,7 +58,8 @@ class TopKCalibratedClassifier(WarnsIfNearlyEmpty, BaseTopKWrapper):
         of ``score / T`` over the k best classes and, with a utility of its own, all others
         together [3]_. "top_label", for one class a sample too, calibrates whether the best class
         is right, by its score and its lead over the second [4]_; the others share what it leaves.
-        With thousands of rare classes only this one is sure of anything: see the user guide.
+        With thousands of rare classes only this one is sure of anything: see the page
+        "Probabilities".
     cv : int, float, splitter or iterable of splits, default=5
         How samples are held out from copies of the estimator: an int is the number of folds of
         :class:`~sklearn_xc.model_selection.RareLabelKFold`, a float up to 0.5 the share of one
@@ -182,7 +183,7 @@ class TopKCalibratedClassifier(WarnsIfNearlyEmpty, BaseTopKWrapper):
             # One pair of score and truth for each of the k best of a held-out sample: these are the
             # scores that a prediction will see.
             _, held_out, _ = held_out_topk(
-                self._wrapped(),
+                self._to_hold_out(),
                 X,
                 y,
                 labels,

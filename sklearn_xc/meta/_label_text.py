@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..base._classifier import HasMethods, all_or_nothing, as_it_is, check_parameters
 from ..base._explanation import Explanations
 from ..base._predict_topk import PredictsTopK
+from ..model_selection._choices import choices_of, named_inside
 from ..persistence import SaveMixin
 from ..stacking._classifier import TopKStackingClassifier
 from ..topk._predict import topk_predictor
@@ -210,6 +211,12 @@ class LabelTextClassifier(
         if targets.form != "classes":
             self.classes_ = targets.labels
         self._kept_texts = KeptTexts.of(texts, self.classes_)
+
+    def _choices(self) -> dict[str, Any]:
+        """Return what the classifier inside has chosen, for copies of this estimator."""
+        if self.classifier is None:  # a stack, which chooses nothing
+            return {}
+        return named_inside("classifier", choices_of(self.classifier_))
 
     @property
     def label_texts_(self) -> dict[Any, list[str]]:

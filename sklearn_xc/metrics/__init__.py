@@ -28,6 +28,10 @@ Predictions, ``y_pred``, are told apart by their type alone:
 
 Equal scores are ranked by column, the smaller first.
 
+Predicted sets of labels, for macro_f1, micro_f1 and example_f1, are what ``predict`` returns: class
+labels, an indicator, or a list of labels for each sample. Such lists are in no order, so that the
+other metrics refuse them where their lengths differ.
+
 ``classes`` names the K columns of scores and indicators; a model or a MultiLabelBinarizer stands
 for its ``classes_``. For an indicator the default is the
 column numbers 0..K-1, or the column names of a DataFrame. For 1-D true labels it must be given

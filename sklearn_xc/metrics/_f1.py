@@ -2,7 +2,7 @@
 
 import numbers
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from ..utils._given_labels import in_order_of, label_names
 from ..utils._typing import LabelsLike
+from ._label_sets import Table, distinct_labels, sets_of_both, truth_of_sets
 from ._ranking import (
     check_sample_weight,
     codes,
@@ -19,6 +20,9 @@ from ._ranking import (
     true_labels,
     truth_in_columns,
 )
+
+# The labels of each sample of y_true and of y_pred; None for one without lists.
+Lists: TypeAlias = tuple[list[list] | None, list[list] | None]
 
 
 def macro_f1(
@@ -38,14 +42,17 @@ def macro_f1(
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n,), or array-like or sparse matrix of shape (n, K)
-        Both class labels, or both indicators of zeros and ones. The labels of 1-D input are those
-        that occur in either; those of an indicator are its columns. Of two tables the names of the
-        columns decide; a matrix has none, and goes by the places of columns: give `classes`.
+    y_true, y_pred : array-like of shape (n,), array-like or sparse matrix of shape (n, K), or \
+            list of n lists of labels
+        Both class labels, both indicators of zeros and ones, or both lists of labels, as
+        :class:`~sklearn_xc.LabelTextClassifier` predicts them. The labels of 1-D input and of
+        lists are those that occur in either; those of an indicator are its columns. Of two tables
+        the names of the columns decide; a matrix has none, and goes by the places of columns: give
+        `classes`. Lists go with the other forms too, with an indicator by `classes`.
     classes : array-like of shape (K,) or fitted estimator, default=None
         Names of the columns of `y_pred`. A DataFrame `y_true` is then put in their order, and may
-        have further columns; `y_true` may be lists of labels. True labels that are not among the
-        classes count as missed, together as one label more.
+        have further columns. True labels that are not among the classes count as missed, together
+        as one label more; predicted ones are refused.
     sample_weight : array-like of shape (n,), default=None
         Weights of the samples.
     zero_division : {0.0, 1.0, nan}, default=0.0
@@ -98,8 +105,9 @@ def micro_f1(
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n,), or array-like or sparse matrix of shape (n, K)
-        Both class labels, or both indicators of zeros and ones.
+    y_true, y_pred : array-like of shape (n,), array-like or sparse matrix of shape (n, K), or \
+            list of n lists of labels
+        As in `macro_f1`.
     classes : array-like of shape (K,) or fitted estimator, default=None
         As in `macro_f1`; each true label that is not among the classes counts as missed.
     sample_weight : array-like of shape (n,), default=None
@@ -151,8 +159,9 @@ def example_f1(
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n,), or array-like or sparse matrix of shape (n, K)
-        Both class labels, or both indicators of zeros and ones.
+    y_true, y_pred : array-like of shape (n,), array-like or sparse matrix of shape (n, K), or \
+            list of n lists of labels
+        As in `macro_f1`.
     classes : array-like of shape (K,) or fitted estimator, default=None
         As in `macro_f1`; each true label that is not among the classes counts as missed.
     sample_weight : array-like of shape (n,), default=None
@@ -204,17 +213,21 @@ def _sets_of_labels(
     y_true: LabelsLike, y_pred: LabelsLike, sample_weight: ArrayLike | None, classes: Any
 ) -> tuple[sp.csr_array, sp.csr_array, np.ndarray]:
     """Return both as indicators in CSR of one shape, and the weights of the samples."""
+    lists = sets_of_both(y_true, y_pred)
+    if classes is None and lists != (None, None):
+        classes = label_names(y_pred if lists[1] is None else y_true)
     if classes is not None:
         # a model or a MultiLabelBinarizer stands for its classes
-        truth, predicted = _in_columns_of(y_true, y_pred, getattr(classes, "classes_", classes))
+        given = getattr(classes, "classes_", classes)
+        truth, predicted = _in_columns_of(y_true, y_pred, lists, given)
+    elif lists != (None, None):
+        truth, predicted = _of_lists(y_true, y_pred, lists)
     else:
-        if (names := label_names(y_true)) is not None:
-            y_pred = in_order_of(y_pred, names, "y_pred")
-        truth, predicted = true_labels(y_true, "y_true", grades=True), true_labels(y_pred, "y_pred")
+        truth, predicted = _in_one_form(y_true, y_pred)
     if truth.shape != predicted.shape:
         raise ValueError(
-            "y_true and y_pred must both be 1-D labels or both indicators, of the same shape; "
-            f"got {truth.shape} and {predicted.shape}"
+            "y_true and y_pred must both be 1-D labels, both indicators or both lists of labels, "
+            f"of the same shape; got {truth.shape} and {predicted.shape}"
         )
     if truth.shape[0] == 0:
         raise ValueError("y_true has no samples; a metric needs at least one")
@@ -225,15 +238,40 @@ def _sets_of_labels(
     return truth, predicted, check_sample_weight(sample_weight, truth.shape[0])
 
 
+def _in_one_form(
+    y_true: LabelsLike, y_pred: LabelsLike
+) -> tuple[np.ndarray | sp.csr_array, np.ndarray | sp.csr_array]:
+    """Return both as class labels or as indicators; a table's columns are those of y_true."""
+    if (names := label_names(y_true)) is not None:
+        y_pred = in_order_of(y_pred, names, "y_pred")
+    return true_labels(y_true, "y_true", grades=True), true_labels(y_pred, "y_pred")
+
+
+def _of_lists(y_true: LabelsLike, y_pred: LabelsLike, lists: Lists) -> Iterator[sp.csr_array]:
+    """Return both as indicators of the labels in either, of which one at least has lists."""
+    sets = []
+    for found, y, name in zip(lists, (y_true, y_pred), ("y_true", "y_pred"), strict=True):
+        if found is None:
+            labels = true_labels(y, name)
+            if labels.ndim == 2:
+                raise ValueError(
+                    f"{name} is an indicator, and the other one holds lists of labels: give "
+                    f"classes, the names of the columns of {name}"
+                )
+            found = [[label] for label in labels.tolist()]
+        sets.append(found)
+    table = distinct_labels([*sets[0], *sets[1]])
+    return (truth_of_sets(one, table)[:, : len(table)] for one in sets)
+
+
 def _in_columns_of(
-    y_true: LabelsLike, y_pred: LabelsLike, classes: ArrayLike
+    y_true: LabelsLike, y_pred: LabelsLike, lists: Lists, classes: ArrayLike
 ) -> Iterator[sp.csr_array]:
     """Return both in columns of the classes, and one more if there are true labels of no class."""
     table = table_of(classes)
-    truth = truth_in_columns(y_true, table)
-    predicted = true_labels(in_order_of(y_pred, np.asarray(classes), "y_pred"), "y_pred")
-    if predicted.ndim == 1:
-        predicted = one_per_row(codes(predicted, table), len(table))
+    true_sets, predicted_sets = lists
+    truth = truth_of_sets(true_sets, table) if true_sets else truth_in_columns(y_true, table)
+    predicted = _predicted_in_columns(y_pred, predicted_sets, table, np.asarray(classes))
     # true labels of no class are one label more, only where there are any: else its F1 of 0 / 0
     # would be in the mean
     width = len(table) + bool((truth.indices == len(table)).any())
@@ -241,6 +279,21 @@ def _in_columns_of(
         sp.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], width))
         for matrix in (truth, predicted)
     )
+
+
+def _predicted_in_columns(
+    y_pred: LabelsLike, sets: list[list] | None, table: Table, classes: np.ndarray
+) -> sp.csr_array:
+    """Return predictions as an indicator of the classes; ValueError for a label of no class."""
+    if sets is None:
+        predicted = true_labels(in_order_of(y_pred, classes, "y_pred"), "y_pred")
+        if predicted.ndim == 2:
+            return predicted
+        sets = [[label] for label in predicted.tolist()]
+    strange = next((label for labels in sets for label in labels if label not in table), None)
+    if strange is not None:
+        raise ValueError(f"y_pred holds the label {strange!r}, which is not one of the classes")
+    return truth_of_sets(sets, table)[:, : len(table)]
 
 
 def _column_weights(indicator: sp.csr_array, weight: np.ndarray) -> np.ndarray:

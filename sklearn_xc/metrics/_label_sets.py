@@ -13,11 +13,12 @@ Table: TypeAlias = dict[Any, int]  # label -> column
 NESTED = list, tuple, set, frozenset, np.ndarray
 
 
-def label_sets(y: Any) -> list[list] | None:
+def label_sets(y: Any, name: str = "y_true", or_indicator: bool = True) -> list[list] | None:
     """Return the labels of each sample, each once, where y is a list of lists; None for other y.
 
-    A list of lists of 0 and 1, all of one length, is an indicator. ValueError if only some samples
-    have lists, or a label is missing.
+    A list of lists of 0 and 1, all of one length above 0, is an indicator unless `or_indicator` is
+    false. ValueError, which calls y by `name`, if only some samples have lists, or a label is
+    missing.
     """
     if sp.issparse(y) or getattr(y, "ndim", 1) != 1:
         return None
@@ -30,17 +31,17 @@ def label_sets(y: Any) -> list[list] | None:
     if not isinstance(rows, (list, tuple)) or not any(isinstance(row, NESTED) for row in rows):
         return None
     if not all(isinstance(row, NESTED) for row in rows):
-        raise ValueError("y_true mixes labels and lists of labels; give a list for each sample")
-    if isinstance(y, (list, tuple)) and _is_indicator(rows):
+        raise ValueError(f"{name} mixes labels and lists of labels; give a list for each sample")
+    if or_indicator and isinstance(y, (list, tuple)) and _is_indicator(rows):
         return None
     rows = [row.tolist() if isinstance(row, np.ndarray) else row for row in rows]
     if any(is_missing(label) for row in rows for label in row):
-        raise ValueError("y_true has labels that are missing (None or NaN)")
+        raise ValueError(f"{name} has labels that are missing (None or NaN)")
     try:
         # in a dict labels are distinct and keep their order
         return [list(dict.fromkeys(row)) for row in rows]
     except TypeError as error:
-        raise ValueError(f"y_true holds lists in lists of labels: {error}") from error
+        raise ValueError(f"{name} holds lists in lists of labels: {error}") from error
 
 
 def _is_indicator(rows: list | tuple) -> bool:
@@ -48,11 +49,25 @@ def _is_indicator(rows: list | tuple) -> bool:
     # sets have no order, hence no columns
     if any(isinstance(row, (set, frozenset)) for row in rows):
         return False
-    if len(set(map(len, rows))) != 1:
+    # samples without a label, all of them, have no columns either
+    if len(set(map(len, rows))) != 1 or not len(rows[0]):
         return False
     numbers = bool, int, float, np.number, np.bool_
     values = chain.from_iterable(rows)
     return all(isinstance(value, numbers) and 0 <= value <= 1 for value in values)
+
+
+def sets_of_both(y_true: Any, y_pred: Any) -> tuple[list[list] | None, list[list] | None]:
+    """Return the labels of each sample of both, None for one that holds no lists of labels.
+
+    Lists of 0 and 1 beside lists of labels are lists of labels too.
+    """
+    truth, predicted = label_sets(y_true), label_sets(y_pred, "y_pred")
+    if truth is None and predicted is not None:
+        truth = label_sets(y_true, or_indicator=False)
+    elif predicted is None and truth is not None:
+        predicted = label_sets(y_pred, "y_pred", or_indicator=False)
+    return truth, predicted
 
 
 def distinct_labels(sets: list[list]) -> Table:

@@ -368,6 +368,8 @@ def _with_column_for_unknown(truth: sp.csr_array) -> sp.csr_array:
 def _prediction(y_pred: MatrixLike, n: int, labels_of_any_dtype: bool) -> tuple[Matrix | None, Any]:
     """Return y_pred as (scores, None) or (None, labels), both 2-D with n rows."""
     is_sparse = sp.issparse(y_pred)
+    if not is_sparse:
+        _refuse_sets(y_pred)
     y_pred = canonical_csr(y_pred, "y_pred") if is_sparse else _as_array(y_pred, "y_pred")
     if y_pred.ndim != 2:
         raise ValueError(
@@ -390,6 +392,18 @@ def _prediction(y_pred: MatrixLike, n: int, labels_of_any_dtype: bool) -> tuple[
     if np.isnan((y_pred.data if is_sparse else y_pred).min(initial=np.inf)):
         raise ValueError("y_pred has scores that are NaN; every score must be a number")
     return y_pred, None
+
+
+def _refuse_sets(y_pred: Any) -> None:
+    """Refuse lists of labels of different lengths in place of the k best labels."""
+    if getattr(y_pred, "ndim", 1) != 1 or not hasattr(y_pred, "__iter__"):
+        return
+    if len({len(row) for row in y_pred if isinstance(row, (list, tuple, set, frozenset))}) > 1:
+        raise ValueError(
+            "y_pred has lists of different lengths, such as the sets of labels of predict, which "
+            "have no order; metrics of the k best need as many labels for each sample, best first "
+            "(predict_topk(model, X, k)[0]), while example_f1, micro_f1 and macro_f1 take lists"
+        )
 
 
 # Checks

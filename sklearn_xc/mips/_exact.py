@@ -9,7 +9,8 @@ class ExactIndex(BaseIndex):
 
     Sparse rows are read through an inverted index: a query walks the lists of its own features.
     Dense rows are multiplied block by block by BLAS, or, for queries with few non-zeros, read
-    feature by feature. Either is often the fastest answer there is: see the user guide.
+    feature by feature. Either is often the fastest answer there is: see the page "Inner product
+    search".
 
     Memory: the rows (4 bytes a number dense, 8 a non-zero sparse); the lists of sparse rows, 8
     bytes a non-zero, built by the first query; for sparse queries of dense rows a copy of them

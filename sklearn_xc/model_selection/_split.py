@@ -286,7 +286,8 @@ def train_test_split(
 
     A score on the test part therefore tells how well labels are found that training knows. Samples
     to come have others too: with many labels of one sample a split at random, as scikit-learn makes
-    it, measures up to nine points less. The user guide has what each way measures on six data sets.
+    it, measures up to nine points less. The page "Splitting" has what each way measures on six data
+    sets.
 
     Parameters
     ----------

@@ -264,10 +264,11 @@ def save(
         :class:`~sklearn.compose.ColumnTransformer` or :class:`~sklearn.pipeline.FeatureUnion` of
         these and of scikit-learn's vectorizers of texts and dicts, encoders, scalers, imputers,
         binarizers, ``FunctionTransformer`` (of a NumPy function), ``TruncatedSVD``, ``PCA``,
-        ``SelectKBest``, ``VarianceThreshold``, ``FrozenEstimator``, nested in any way; the user
-        guide has the list. Of a search, such as :class:`~sklearn.model_selection.GridSearchCV`, the
-        best estimator is saved. Parameters that the machine decides which loads, ``memory`` and
-        ``n_jobs`` of scikit-learn's steps, ``scratch`` and ``checkpoint`` of ours, are left out.
+        ``SelectKBest``, ``VarianceThreshold``, ``FrozenEstimator``, nested in any way; the page
+        "Saving and loading a model" has the list. Of a search, such as
+        :class:`~sklearn.model_selection.GridSearchCV`, the best estimator is saved. Parameters that
+        the machine decides which loads, ``memory`` and ``n_jobs`` of scikit-learn's steps,
+        ``scratch`` and ``checkpoint`` of ours, are left out.
     path : str, path-like or binary file object
         Name of the file, replaced if it exists; complete or not there, as by the method ``save``.
         Or an object with ``write``, such as ``io.BytesIO``.
@@ -378,8 +379,8 @@ def load(path: FileLike | bytes, mmap_mode: Literal["r"] | None = None) -> Any:
     mmap_mode : {None, "r"}, default=None
         None reads the file and verifies the checksum of every byte. "r" maps it into memory, which
         takes no time: the operating system reads what a prediction needs when it needs it, and all
-        processes share that. Only the manifest and small arrays are verified then; see the user
-        guide for what is guaranteed.
+        processes share that. Only the manifest and small arrays are verified then; what is
+        guaranteed is on the page "Saving and loading a model".
 
     Returns
     -------

@@ -28,7 +28,7 @@ from ._add_labels import columns_of, encode_added, join_columns
 from ._assembly import grown_duals
 from ._checkpoint import Checkpoint
 from ._comparison import compare_classes, require_comparable
-from ._fitted import check_loaded, warn_if_empty, warn_if_late
+from ._fitted import check_loaded, chosen_penalties, warn_if_empty, warn_if_late
 from ._parameters import CONSTRAINTS, LOSSES, PUBLISHED
 from ._penalty_pilot import choose_penalties
 from ._problem import OneVsRestProblem, Penalties
@@ -76,7 +76,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         text too, dense columns measured in very different units (deviations 30 times the median)
         are brought to one size. No sample counts as longer than ten times the median sample: a
         corrupt one decides nothing. Multiplying X by a number changes no prediction. How the
-        defaults were chosen: see the page on benchmarks.
+        defaults were chosen: see the page "Penalties that the data choose".
     loss : {"squared_hinge", "smoothed_hinge", "hinge", "crammer_singer"}, default="squared_hinge"
         ``0.5 * m^2`` or ``m``, where ``m = max(0, 1 - y z)`` is what a sample lacks of the margin.
         The paper found the squared hinge better (section 5.2). "smoothed_hinge" (the Huberised
@@ -86,7 +86,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         "crammer_singer" is for 1-D y: it compares the score of a sample's own class with those of
         all others, the paper's equation 2, smoothed (see Notes). It ranks better where labels are
         clean, and takes up to three times as long on thirty thousand samples and ten times on a
-        hundred thousand (see the page on choosing).
+        hundred thousand (see the page "Choosing an estimator").
     fit_intercept : bool, default=True
         Whether to fit b. Without it almost every sample violates the margin of every class and
         the method loses its speed.
@@ -138,9 +138,10 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         a sample, which looks at the best class alone, and "sigmoid" for several labels;
         :class:`TopKCalibratedClassifier` describes all of them.
     calibration_cv : int, float, splitter or iterable of splits, default=5
-        Which scores the calibration is fitted on: those of copies trained without the sample. An
-        int is the number of folds of :class:`~sklearn_xc.model_selection.RareLabelKFold`, a float
-        up to 0.5 the share held out once, which costs one more fit.
+        Which scores the calibration is fitted on: those of copies trained without the sample, with
+        the penalties that the fit on all samples has chosen. An int is the number of folds of
+        :class:`~sklearn_xc.model_selection.RareLabelKFold`, a float up to 0.5 the share held out
+        once, which costs one more fit.
     checkpoint : str, path-like or None, default=None
         A folder in which `fit` writes each block of classes when it is solved. If the fit is ended,
         by Ctrl-C, a worker or a machine that dies, the same fit resumes: what is there is read, the
@@ -244,7 +245,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
     ``PPDSparseClassifier.PUBLISHED`` holds the published settings, ``l1=0.01, l2=1`` for
     samples of unit length, under "squared_hinge", "sparsified" (Algorithm 3) and "hinge". Theorems
     3.2 and 3.3 hold with ``2 * n_p + l2 / 2`` and ``4 * n_p + l2``, n_p the positives of a class;
-    see the user guide.
+    see the page "Internals: the solver of PPDSparse".
 
     References
     ----------
@@ -394,8 +395,10 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
                 self, X, y, sample_weight, label_features, classes
             )
             require_comparable(self)
+            calibrate = None
             if self.calibration is not None:
-                self._calibrate(rows.matrix(), y, weight, label_features, classes)
+                given = rows.matrix(), y, weight, label_features, classes
+                calibrate = self._calibrator(*given)
             if previous is not None:
                 n_before = vars(self).get("_n_dual_texts", 0)
                 previous = grown_duals(previous, Y.shape, n_before, texts.n)
@@ -408,6 +411,8 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
                 # Before anything is solved, since a folder of another fit is refused here.
                 settings = self._settings(problem.penalties, checkpoint)
                 self.penalty_factors_ = choose_penalties(problem, self, settings)
+                if calibrate is not None:
+                    calibrate()
                 problem = problem.with_factors(*self.penalty_factors_)
                 fit_loss = compare_classes if self.loss == "crammer_singer" else fit_classes
                 result = fit_loss(
@@ -551,6 +556,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
             return require_names(np.asarray(plain_labels(names)), "names")
         return label_names(Y_new) if self._encoding.kind == "multilabel" else None
 
+    _choices = chosen_penalties
     _places = "scratch", "checkpoint"
 
     def _may_keep_few(self) -> bool:

@@ -59,8 +59,8 @@ class PPDSparseClassifierCV(BaseXCClassifier):
         A scorer, such as of :func:`~sklearn_xc.metrics.make_topk_scorer`. None is nDCG@5 for an
         indicator and precision@1, which is the accuracy, for one class a sample.
     refit : bool, default=True
-        Whether to fit the best pair on all samples. Otherwise only `l1_`, `l2_` and `scores_` are
-        there.
+        Whether to fit the best pair on all samples. Otherwise only `l1_`, `l2_`, `scores_` and
+        the attributes whose names begin with ``best_`` are there.
     loss, fit_intercept, max_iter, tol, pruning, class_weight, n_jobs, random_state, verbose, \
 label_names, graded, label_feature_weight : object
         As of :class:`PPDSparseClassifier`.
@@ -70,6 +70,11 @@ label_names, graded, label_feature_weight : object
     l1_, l2_ : float
         The chosen penalties in units of X, of the fit on all samples; with ``refit=False`` as
         given.
+    best_params_ : dict
+        The chosen penalties as given, ``{"l1": ..., "l2": ...}``: parameters of
+        :class:`PPDSparseClassifier`.
+    best_score_ : float
+        Their mean score over the splits, on held-out samples.
     best_index_ : tuple of int
         Their places in `l1s` and `l2s`.
     scores_ : ndarray of float64, shape (n_l1s, n_l2s, n_splits)
@@ -216,14 +221,16 @@ label_names, graded, label_feature_weight : object
             pairs = PairScores(*grid, parts, progress)
             SEARCHES[self.search](pairs, *map(_weak_to_strong, grid))
             self.scores_, self.best_index_ = pairs.scores, pairs.best()
-            best = [values[i] for values, i in zip(grid, self.best_index_, strict=True)]
+            l1, l2 = (values[i] for values, i in zip(grid, self.best_index_, strict=True))
+            self.best_params_ = {"l1": l1, "l2": l2}
+            self.best_score_ = float(self.scores_[self.best_index_].mean())
             if self.refit:
                 progress.begin()
-                best = self._plain(l1=best[0], l2=best[1])
+                best = self._plain(**self.best_params_)
                 self._adopt(best.fit(X, y, sample_weight, **of_labels))
                 progress.end()
             else:
-                self.l1_, self.l2_ = best
+                self.l1_, self.l2_ = l1, l2
             progress.finish()
         return self
 
@@ -254,6 +261,10 @@ label_names, graded, label_feature_weight : object
         options = {} if weight is None else {"sample_weight": weight[test]}
         return HeldOutPart(model, training, held_out, self._scorer(model), options, of_labels)
 
+    def _choices(self) -> dict[str, Any]:
+        """Return the pair of penalties that the fit has chosen, for copies."""
+        return {"l1s": [self.best_params_["l1"]], "l2s": [self.best_params_["l2"]]}
+
     def _scorer(self, model: PPDSparseClassifier) -> Callable[..., float]:
         """Return what scores a fit on held-out samples."""
         if self.scoring is None:
@@ -281,6 +292,8 @@ label_names, graded, label_feature_weight : object
             l2_=is_not_negative,
             scores_=is_array(np.float64, ndim=3, finite=False),
             best_index_=is_a(tuple),
+            best_params_=is_a(dict),
+            best_score_=is_a(float),
             dual_gap_=is_array(np.float64, finite=False),
             n_active_=is_array(np.int64),
         )

@@ -16,6 +16,7 @@ from ..utils._records import (
     is_not_negative,
     require_attributes,
 )
+from ._problem import MOST_OF_UNIT, in_units
 
 
 def warn_if_late(model: BaseXCClassifier, gap: np.ndarray, stacklevel: int = 3) -> None:
@@ -44,6 +45,19 @@ def warn_if_empty(
         UserWarning,
         stacklevel=stacklevel,
     )
+
+
+def chosen_penalties(model: BaseXCClassifier) -> dict[str, str]:
+    """Return l1 and l2 as multiples of "rows", where the fit has chosen them by trial.
+
+    Copies that trained on fewer samples would choose others, and have scores of another size.
+    """
+    chosen = {}
+    for name, factor in zip(("l1", "l2"), model.penalty_factors_, strict=True):
+        unit, times = in_units(getattr(model, name), name)
+        if unit == "auto":
+            chosen[name] = f"{min(factor * times, MOST_OF_UNIT)!r}*rows"
+    return chosen
 
 
 def check_loaded(model: BaseXCClassifier, mapped: bool) -> None:

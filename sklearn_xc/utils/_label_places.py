@@ -45,7 +45,7 @@ def named_labels(
     label is.
     """
     if sparse.issparse(labels):
-        return _of_indicator(checked_csr(labels, name), (n_rows, len(classes)), name)
+        return _of_indicator(checked_csr(labels, name), n_rows, classes, name)
     labels = _as_list(labels, name)
     if not isinstance(labels, list):
         labels = [labels]
@@ -198,16 +198,32 @@ def _where(starts: np.ndarray | None, i: int) -> str:
     return "" if starts is None else f" for sample {np.searchsorted(starts, i, side='right') - 1}"
 
 
-def _of_indicator(labels: sparse.csr_array, shape: tuple[int, int], name: str) -> Named:
+def _of_indicator(labels: sparse.csr_array, n_rows: int, classes: np.ndarray, name: str) -> Named:
     """Return the labels of each sample of an indicator; stored zeros are none."""
+    shape = n_rows, len(classes)
     if labels.shape != shape:
         raise ValueError(
-            f"{name} is sparse, hence an indicator, and must have the shape {shape}; got "
-            f"{labels.shape}"
+            f"{name} is sparse, hence an indicator with a row for each sample of X and a column "
+            f"for each class, and must have the shape {shape}; got {labels.shape}"
+            f"{_of_all_items(labels.shape, shape, classes, name)}"
         )
     labels = normalise(labels, name).astype(bool)  # a copy
     labels.eliminate_zeros()
     return Named(labels.indptr.astype(np.int64), labels.indices.astype(np.int64))
+
+
+def _of_all_items(
+    given: tuple[int, int], shape: tuple[int, int], classes: np.ndarray, name: str
+) -> str:
+    """Return a hint where columns may number items of which the model does not know all."""
+    if given[0] != shape[0] or given[1] < shape[1] or classes.dtype.kind not in "iu":
+        return ""
+    if not len(classes) or classes.min() < 0 or classes.max() >= given[1]:
+        return ""
+    return (
+        "; if its columns are numbers of items, of which classes_ has those that the model knows, "
+        f"give {name}=seen[:, model.classes_], where seen is this matrix in CSR or CSC"
+    )
 
 
 def check_names(names: np.ndarray, n_classes: int, argument: str = "names") -> None:

@@ -14,8 +14,22 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 
 import sklearn_xc
-from sklearn_xc import AugmentReduceClassifier, MemoirSVC, PPDSparseClassifier
-from sklearn_xc.inspection import LabelReport, label_report
+from sklearn_xc import (
+    AugmentReduceClassifier,
+    LabelTextClassifier,
+    MemoirSVC,
+    PPDSparseClassifier,
+    TopKCalibratedClassifier,
+    TopKNeighborsClassifier,
+    TopKStackingClassifier,
+    TopKThresholdClassifier,
+)
+from sklearn_xc.inspection import (
+    LabelFrequencyDisplay,
+    LabelReport,
+    LabelSupportDisplay,
+    label_report,
+)
 
 ESTIMATORS = [
     PPDSparseClassifier(random_state=0),
@@ -189,7 +203,7 @@ def test_bad_input():
         label_report(model, X, Y[:, :5])
     with pytest.raises(ValueError, match="k must be an integer from 1 to the number of classes, 6"):
         label_report(model, X, Y, 7)
-    with pytest.raises(TypeError, match="LogisticRegression has no method explain"):
+    with pytest.raises(TypeError, match="LogisticRegression has no method predict_topk"):
         label_report(LogisticRegression(), X, Y)
 
 
@@ -224,3 +238,54 @@ def test_frame(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match="to_frame needs pandas"):
         report.to_frame()
+
+
+TEXTS = ["ant hill", "bee hive", "ant bee", "cow milk", "dog bark"] * 8
+LISTS = [["ant"], ["bee"], ["ant", "bee"], ["cow"], ["dog", "cow"]] * 8
+
+
+@pytest.mark.parametrize("k", [None, 1])
+def test_of_texts_and_lists_of_labels(k):
+    model = LabelTextClassifier(PPDSparseClassifier(random_state=0)).fit(TEXTS, LISTS)
+    report = label_report(model, TEXTS, [*LISTS[:-1], ["emu", "dog"]], k=k)
+    assert report.labels.tolist() == ["ant", "bee", "cow", "dog"]
+    np.testing.assert_array_equal(report.support, [16, 16, 16, 8])
+    np.testing.assert_array_equal(report.n_true, [16, 16, 15, 8])
+    assert report.n_weights.min() > 0
+    if k == 1:
+        assert report.n_predicted.sum() == 40
+    else:
+        predicted = [label for labels in model.predict(TEXTS) for label in labels]
+        assert report.n_predicted.tolist() == [predicted.count(name) for name in report.labels]
+
+
+@pytest.mark.parametrize("around", [TopKThresholdClassifier, TopKCalibratedClassifier])
+def test_of_wrappers_around_texts_and_inside(around):
+    base = PPDSparseClassifier(random_state=0)
+    Y = np.array([[name in labels for name in ("ant", "bee")] for labels in LISTS]).astype(int)
+    outside = around(LabelTextClassifier(base), cv=0.2).fit(TEXTS, Y)
+    inside = LabelTextClassifier(around(base, cv=0.2)).fit(TEXTS, Y)
+    for model in (outside, inside):
+        np.testing.assert_array_equal(label_report(model, TEXTS, Y).support, [16, 16])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LabelTextClassifier(),
+        make_pipeline(CountVectorizer(), TopKStackingClassifier()),
+        make_pipeline(CountVectorizer(), TopKCalibratedClassifier(TopKNeighborsClassifier())),
+    ],
+    ids=["LabelTextClassifier", "Pipeline", "TopKCalibratedClassifier"],
+)
+def test_without_a_linear_estimator_one_error_says_so(model):
+    y = [labels[0] for labels in LISTS]
+    model.fit(TEXTS, y)
+    with pytest.raises(TypeError, match=r"training samples .*classification_report"):
+        label_report(model, TEXTS, y)
+    with pytest.raises(TypeError, match=r"does not know training samples .* from_labels\(y\)"):
+        LabelSupportDisplay.from_estimator(model)
+    with pytest.raises(TypeError, match=r"training samples .* as support"):
+        LabelFrequencyDisplay.from_estimator(model, TEXTS, y)
+    with pytest.raises(NotFittedError):
+        label_report(clone(model), TEXTS, y)

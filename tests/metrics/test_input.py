@@ -26,7 +26,7 @@ BAD_CALLS = [
     ((TRUE, SCORES[:1], 1), {}, r"y_true has 2 samples and y_pred 1"),
     ((TRUE, TOP[0], 1), {}, r"y_pred must be 2-D.*got shape \(2,\)"),
     ((TRUE, (TOP, SCORES[:, :2]), 1), {}, r"y_pred must be 2-D.*got shape \(2, 2, 2\)"),
-    ((TRUE, [[0], [0, 1]], 1), {}, r"y_pred has rows of different lengths"),
+    ((TRUE, [[0], [0, 1]], 1), {}, r"y_pred has lists of different lengths.*predict_topk"),
     ((TRUE, SCORES[:, :2], 1), {}, r"y_true has 3 columns and the scores in y_pred have 2"),
     ((TRUE, TOP > 0, 1), {}, r"y_pred is of dtype bool; it must hold top-k labels or real scores"),
     ((TRUE, SCORES * 1j, 1), {}, r"y_pred is of dtype complex128"),
@@ -124,7 +124,7 @@ def test_bad_training_labels(y, options, message):
     ("arguments", "options", "message"),
     [
         ((TRUE, TRUE[:1]), {}, r"of the same shape; got \(2, 3\) and \(1, 3\)"),
-        ((TRUE, [0, 1]), {}, r"must both be 1-D labels or both indicators"),
+        ((TRUE, [0, 1]), {}, r"must both be 1-D labels, both indicators or both lists"),
         ((TRUE, SCORES), {}, r"y_pred is 2-D and must be an indicator of zeros and ones"),
         (([], []), {}, r"y_true has no samples"),
         ((TRUE, TRUE), {"zero_division": 0.5}, r"zero_division must be 0.0, 1.0 or nan, got 0.5"),

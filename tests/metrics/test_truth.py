@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
-from sklearn.metrics import f1_score
+from sklearn.metrics import f1_score, make_scorer
 from sklearn.preprocessing import MultiLabelBinarizer
 
-from sklearn_xc import PPDSparseClassifier, predict_topk
+from sklearn_xc import LabelTextClassifier, PPDSparseClassifier, predict_topk
 from sklearn_xc.inspection import label_report
 from sklearn_xc.metrics import (
     example_f1,
@@ -214,3 +214,63 @@ def test_calibration_error_goes_by_the_names_of_classes():
 def test_scorers_take_lists_of_labels(model):
     scorer = make_topk_scorer("recall_at_k", k=1)
     assert scorer(model, np.eye(4), TEST) == 0.75
+
+
+NAMES = ["ant", "bee", "cow", "dog"]
+TRUE_LISTS = [["ant", "bee"], ["cow"], ["bee", "dog"], []]
+PREDICTED_LISTS = [["bee", "ant"], [], ["bee"], ["cow"]]
+
+
+def indicator(lists):
+    return np.array([[name in labels for name in NAMES] for labels in lists]).astype(int)
+
+
+@pytest.mark.parametrize("metric", [example_f1, micro_f1, macro_f1])
+def test_predictions_may_be_lists_of_labels(metric):
+    """As `LabelTextClassifier.predict` gives them, beside every form of truth."""
+    expected = metric(indicator(TRUE_LISTS), indicator(PREDICTED_LISTS))
+    assert metric(TRUE_LISTS, PREDICTED_LISTS) == expected
+    for truth in (TRUE_LISTS, indicator(TRUE_LISTS)):
+        for predicted in (PREDICTED_LISTS, indicator(PREDICTED_LISTS)):
+            assert metric(truth, predicted, classes=NAMES) == expected
+    one_each = ["bee", "cow", "bee", "cow"]
+    as_lists = [[label] for label in one_each]
+    assert metric(TRUE_LISTS, one_each) == metric(TRUE_LISTS, as_lists)
+    assert metric(one_each, PREDICTED_LISTS) == metric(as_lists, PREDICTED_LISTS)
+    assert metric(TRUE_LISTS, [[]] * 4) == metric(indicator(TRUE_LISTS), np.zeros((4, 4), int))
+
+
+def test_numbers_in_lists_beside_lists_are_labels():
+    assert example_f1([[0, 1], [2]], [[0], [1]]) == pytest.approx((2 / 3 + 0) / 2)
+    assert example_f1([[0], [1]], [[0, 1], [1]]) == pytest.approx((2 / 3 + 1) / 2)
+
+
+@pytest.mark.parametrize(
+    ("truth", "predicted", "options", "message"),
+    [
+        (TRUE_LISTS, PREDICTED_LISTS, {"classes": NAMES[:2]}, "y_pred holds the label 'cow', whic"),
+        (["ant"] * 4, ["emu"] * 4, {"classes": NAMES}, "y_pred holds the label 'emu'"),
+        (indicator(TRUE_LISTS), PREDICTED_LISTS, {}, "y_true is an indicator, .* give classes"),
+        (TRUE_LISTS, indicator(PREDICTED_LISTS), {}, "y_pred is an indicator, .* give classes"),
+        (TRUE_LISTS, PREDICTED_LISTS[:3], {}, r"same shape; got \(4, 4\) and \(3, 4\)"),
+        (TRUE_LISTS, [["ant"], "bee", "cow", "dog"], {}, "y_pred mixes labels and lists of labels"),
+        (TRUE_LISTS, [["ant"], [None], [], []], {}, "y_pred has labels that are missing"),
+    ],
+)
+def test_lists_that_do_not_go_together(truth, predicted, options, message):
+    with pytest.raises(ValueError, match=message):
+        example_f1(truth, predicted, **options)
+
+
+def test_sets_are_no_rankings():
+    with pytest.raises(ValueError, match=r"different lengths, .*predict_topk.* example_f1"):
+        f1_at_k(TRUE_LISTS, PREDICTED_LISTS, k=1)
+
+
+def test_scores_of_a_model_that_predicts_lists():
+    texts = ["ant hill", "bee hive", "ant bee", "cow milk", "dog bark"] * 8
+    y = [["ant"], ["bee"], ["ant", "bee"], ["cow"], ["dog", "cow"]] * 8
+    model = LabelTextClassifier(PPDSparseClassifier(random_state=0)).fit(texts, y)
+    assert example_f1(y, model.predict(texts)) > 0.8
+    assert make_scorer(example_f1)(model, texts, y) == example_f1(y, model.predict(texts))
+    assert make_topk_scorer("f1_at_k", k=1)(model, texts, y) > 0.7

@@ -9,7 +9,7 @@ from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
-from sklearn_xc import PPDSparseClassifier, PPDSparseClassifierCV, predict_topk
+from sklearn_xc import PPDSparseClassifier, PPDSparseClassifierCV, load, predict_topk
 from sklearn_xc.datasets import make_xc_classification
 from sklearn_xc.metrics import make_topk_scorer
 
@@ -82,6 +82,22 @@ def test_without_a_last_fit():
     assert (model.l1_ in (0.1, 0.2)) and model.l2_ == 1.0  # noqa: PT018
     with pytest.raises(NotFittedError):
         model.predict(X)
+
+
+@pytest.mark.parametrize("refit", [True, False])
+def test_the_best_pair_goes_by_the_names_of_searches(refit, tmp_path):
+    l1s, l2s = ["0.3*rows", 0.1], [1.0, "rows"]
+    model = PPDSparseClassifierCV(l1s, l2s, cv=3, search="grid", refit=refit, random_state=0)
+    model.fit(X, Y)
+    i, j = model.best_index_
+    assert model.best_params_ == {"l1": l1s[i], "l2": l2s[j]}
+    assert model.best_score_ == np.nanmax(model.scores_.mean(axis=-1))
+    if refit:
+        again = PPDSparseClassifier(random_state=0).set_params(**model.best_params_).fit(X, Y)
+        np.testing.assert_array_equal(again.coef_.data, model.coef_.data)
+        model.save(tmp_path / "model.sxc")
+        found = load(tmp_path / "model.sxc")
+        assert (found.best_params_, found.best_score_) == (model.best_params_, model.best_score_)
 
 
 def test_verbose_tells_of_each_fit(capsys):

@@ -315,3 +315,29 @@ def test_many_labels_of_wide_classes_are_looked_up_in_parts(monkeypatch):
     np.testing.assert_array_equal(found.places, np.arange(50)[::-1])
     with pytest.raises(ValueError, match="which is not in classes_"):
         _label_places.named_labels([*labels, "c00"], classes, 1)
+
+
+@pytest.mark.parametrize("argument", ["labels", "exclude"])
+def test_a_matrix_of_all_items_is_led_to_the_columns_of_the_model(argument):
+    """Columns that number items, as a recommender has them, of which some were never a target."""
+    rng = np.random.default_rng(0)
+    seen = sparse.csr_array((rng.random((60, 9)) < 0.3).astype(np.float32))
+    y = 2 * rng.integers(0, 4, 60)  # items 0, 2, 4, 6 of 9
+    model = PPDSparseClassifier(random_state=0).fit(seen, y)
+    wanted = r"must have the shape \(60, 4\); got \(60, 9\)"
+    hint = rf"; if its columns are numbers of items, .* {argument}=seen\[:, model.classes_\]"
+    with pytest.raises(
+        ValueError, match=f"{argument} is sparse.* a column for each .*{wanted}{hint}"
+    ):
+        model.predict_topk(seen, **{argument: seen})
+    found = model.predict_topk(seen, exclude=seen[:, model.classes_], sparse_output=True)
+    assert not found.multiply(seen[:, model.classes_]).nnz
+    for other, X, classes in [
+        (seen[:50], seen, y),  # too few samples
+        (seen[:, :3], seen, y),
+        (seen, seen, y.astype(str)),
+        (seen, seen, y + 3),  # item 9 has no column
+    ]:
+        with pytest.raises(ValueError, match="must have the shape") as caught:
+            PPDSparseClassifier(random_state=0).fit(X, classes).predict_topk(X, exclude=other)
+        assert "model.classes_" not in str(caught.value)
