@@ -42,8 +42,7 @@ def macro_f1(
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n,), array-like or sparse matrix of shape (n, K), or \
-            list of n lists of labels
+    y_true, y_pred : array-like or sparse of shape (n,) or (n, K), or list of n lists of labels
         Both class labels, both indicators of zeros and ones, or both lists of labels, as
         :class:`~sklearn_xc.LabelTextClassifier` predicts them. The labels of 1-D input and of
         lists are those that occur in either; those of an indicator are its columns. Of two tables
@@ -105,8 +104,7 @@ def micro_f1(
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n,), array-like or sparse matrix of shape (n, K), or \
-            list of n lists of labels
+    y_true, y_pred : array-like or sparse of shape (n,) or (n, K), or list of n lists of labels
         As in `macro_f1`.
     classes : array-like of shape (K,) or fitted estimator, default=None
         As in `macro_f1`; each true label that is not among the classes counts as missed.
@@ -159,8 +157,7 @@ def example_f1(
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n,), array-like or sparse matrix of shape (n, K), or \
-            list of n lists of labels
+    y_true, y_pred : array-like or sparse of shape (n,) or (n, K), or list of n lists of labels
         As in `macro_f1`.
     classes : array-like of shape (K,) or fitted estimator, default=None
         As in `macro_f1`; each true label that is not among the classes counts as missed.
