@@ -244,7 +244,9 @@ def parameters(rng, folder):
     name = str(rng.choice(list(MODELS)))
     model = pickle.loads(pickle.dumps(MODELS[name]))
     constraints = {k: c for k, c in model._parameter_constraints.items() if k != "n_jobs"}
-    names = rng.choice(sorted(constraints), size=int(rng.integers(1, 5)), replace=False)
+    names = rng.choice(
+        sorted(constraints), size=min(len(constraints), int(rng.integers(1, 5))), replace=False
+    )
     outside = rng.random() < 0.2
     for key in names:
         allowed = constraints[key]
