@@ -26,8 +26,6 @@ from ..training._lazy_scale import fold
 from ..utils._random import stream
 from ..utils._rows import Rows
 from ..utils._typing import Matrix
-from ._data import SoftmaxData
-from ._solver_settings import SolverSettings
 from ._solvers import DivergenceError, Solver
 
 TOLERANCE = 1e-6
@@ -38,24 +36,15 @@ MAX_HALVINGS = 40
 class ImplicitBatches(Solver):
     """Implicit steps on fixed mini-batches; every label in one is a negative of all others."""
 
-    def __init__(
-        self,
-        data: SoftmaxData,
-        n_classes: int,
-        settings: SolverSettings,
-        seed: int,
-        n_threads: int,
-        stop: np.ndarray,
-    ) -> None:
-        super().__init__(data, n_classes, settings, seed, n_threads, stop)
+    def _prepare(self) -> None:
         order = self.order(0)  # any: it does not change from pass to pass
-        cuts = range(settings.batch_size, len(order), settings.batch_size)
+        cuts = range(self.settings.batch_size, len(order), self.settings.batch_size)
         self.batches = np.split(order, cuts)
         # Distinct labels: F.3 of the paper takes those of a mini-batch to be distinct, which they
         # need not be (Errata on the page "How ImplicitSoftmaxRegressor works").
-        self.labels = [np.unique(data.y[batch]) for batch in self.batches]
+        self.labels = [np.unique(self.data.y[batch]) for batch in self.batches]
         # alpha beta_k / J of the module's docstring.
-        self.ridge = settings.alpha * self.share / len(self.batches) / self.chance_of_touch()
+        self.ridge = self.settings.alpha * self.share / len(self.batches) / self.chance_of_touch()
 
     def begin(self, start: Weights | None = None) -> Self:
         super().begin(start)

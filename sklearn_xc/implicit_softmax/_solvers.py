@@ -63,6 +63,10 @@ class Solver:
         self.visited = data.visited()
         self.whole = data.whole(n_classes) if settings.whole is None else settings.whole
         self.share = len(self.visited) / self.whole.n_samples  # of the ridge
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Compute what the steps of all passes share."""
 
     def begin(self, start: Weights | None = None) -> Self:
         """Take weights to go on from, changed in place and by default zeros, and forget those of
@@ -112,18 +116,12 @@ class SingleSteps(Solver):
     feature by feature, as prediction wants them.
     """
 
-    def __init__(
-        self,
-        data: SoftmaxData,
-        n_classes: int,
-        settings: SolverSettings,
-        seed: int,
-        n_threads: int,
-        stop: np.ndarray,
-    ) -> None:
-        super().__init__(data, n_classes, settings, seed, n_threads, stop)
+    def _prepare(self) -> None:
+        data, settings = self.data, self.settings
         self.squares = data.rows.squared_norms()
-        self.projection = projection(data, n_classes, settings, self.squares, self.whole.weight)
+        self.projection = projection(
+            data, self.n_classes, settings, self.squares, self.whole.weight
+        )
         probability = SAMPLINGS[settings.sampling](self.whole.class_counts)
         self.table = ()
         if settings.sampling != "uniform":
@@ -205,23 +203,15 @@ class SampledBatches(Solver):
     by all steps since it was touched before.
     """
 
-    def __init__(
-        self,
-        data: SoftmaxData,
-        n_classes: int,
-        settings: SolverSettings,
-        seed: int,
-        n_threads: int,
-        stop: np.ndarray,
-    ) -> None:
-        super().__init__(data, n_classes, settings, seed, n_threads, stop)
+    def _prepare(self) -> None:
+        data, settings = self.data, self.settings
         self.sampler = ClassSampler(
-            settings.sampling, self.whole.class_counts, settings.n_sampled, n_threads
+            settings.sampling, self.whole.class_counts, settings.n_sampled, self.n_threads
         )
         self.batch_size = min(settings.batch_size, len(self.visited))
         self.n_batches = -(-len(self.visited) // self.batch_size)
         squares = data.rows.squared_norms()
-        self.projection = projection(data, n_classes, settings, squares, self.whole.weight)
+        self.projection = projection(data, self.n_classes, settings, squares, self.whole.weight)
         # Members of the struct of this name in the kernel.
         self.double_sum = {
             "delta": settings.delta if settings.solver == "umax" else np.inf,
@@ -357,16 +347,8 @@ class SampledBatches(Solver):
 class ExactBatches(Solver):
     """Mini-batch steps on the softmax over all classes."""
 
-    def __init__(
-        self,
-        data: SoftmaxData,
-        n_classes: int,
-        settings: SolverSettings,
-        seed: int,
-        n_threads: int,
-        stop: np.ndarray,
-    ) -> None:
-        super().__init__(data, n_classes, settings, seed, n_threads, stop)
+    def _prepare(self) -> None:
+        data = self.data
         self.squares = data.rows.squared_norms()
         if data.weight.size:
             # A step of one sample moves its own score by the rate times its weight times ||x||^2.

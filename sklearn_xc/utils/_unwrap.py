@@ -103,6 +103,8 @@ def names_after(transformers: list) -> np.ndarray | None:
     for step in transformers:
         try:
             names = step.get_feature_names_out(names)
-        except (AttributeError, NotImplementedError, ValueError):  # names are only for show
+        except (AttributeError, NotImplementedError, ValueError):
+            # A hashing vectorizer, or a step of another library, has no names to give. Names are
+            # shown in explanations only, so that nothing else depends on them.
             names = None
     return names
