@@ -1,6 +1,6 @@
 """
-Names of labels: read beside the samples
-========================================
+Names of labels as further texts to train on
+============================================
 
 Labels have names, synonyms and descriptions. :class:`~sklearn_xc.LabelTextClassifier` reads them:
 text goes in, names come out, and labels without a single sample are among the answers.
