@@ -11,7 +11,8 @@
 #   make fuzz-asan    the same with the address sanitizer, fuzz-ubsan with the other
 #   make bench        times and accuracy beside other packages (BENCH_ARGS="--help")
 #   make lint         style of Python and Cython, types of signatures
-#   make docs         the site with its gallery, into doc/_build/html (DOCS_ARGS="-D plot_gallery=0")
+#   make docs         the site with its gallery, into doc/_build/html, two pages at a time
+#                     (DOCS_JOBS=1, DOCS_ARGS="-D plot_gallery=0")
 #   make test-site    the same, then looks for broken links, external requests and wide pages
 #   make wheel        a wheel for other machines and a source distribution, checked, into dist/
 #   make clean        removes everything that was built, but not the virtual environment
@@ -20,6 +21,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 TEST_JOBS ?= 2
+DOCS_JOBS ?= 2
 PYTEST := $(BIN)/pytest -n $(TEST_JOBS) --dist worksteal
 
 BUILD_FILES := setup.py pyproject.toml \
@@ -79,7 +81,7 @@ lint: $(VENV)/.ready-dev
 	PATH="$(abspath $(BIN)):$$PATH" cython-lint sklearn_xc
 
 docs: $(VENV)/.ready-docs
-	$(BIN)/sphinx-build -W --keep-going -q -b html $(DOCS_ARGS) doc doc/_build/html
+	$(BIN)/sphinx-build -W --keep-going -q -j $(DOCS_JOBS) -b html $(DOCS_ARGS) doc doc/_build/html
 
 test-site: docs $(VENV)/.ready-test
 	SKLEARN_XC_SITE=doc/_build/html $(BIN)/pytest tests/test_site.py $(TEST_ARGS)

@@ -91,6 +91,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "remove_config_comments": True,
     "write_computation_times": False,
+    "parallel": True,  # as many examples at a time as sphinx-build has jobs
     "show_memory": False,
     "show_signature": False,
     "image_srcset": ["2x"],
