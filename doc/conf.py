@@ -13,6 +13,7 @@ from sklearn_xc._version import HOME, __version__
 HERE = Path(__file__).resolve().parent
 EXAMPLES = HERE.parent / "examples"
 MEASUREMENTS = HERE / "development" / "measurements"
+INCLUDED = ("development/whats_new", "development/security")  # files of the repository's root
 sys.path[:0] = [str(EXAMPLES), str(HERE)]  # _gallery; extensions of these pages
 
 from _gallery import FOLDERS, GROUPS  # noqa: E402
@@ -116,7 +117,7 @@ html_css_files = ["site.css"]
 html_search_scorer = str(HERE / "scorer.js")
 html_favicon = "_static/logo.svg"
 html_show_sphinx = False
-html_sidebars = {"index": [], "start/install": [], "development/whats_new": []}
+html_sidebars = {page: [] for page in ["index", "start/install", *INCLUDED]}
 html_theme_options = {
     "logo": {
         "text": "sklearn-xc",
@@ -133,6 +134,7 @@ html_theme_options = {
     "secondary_sidebar_items": {
         "**": ["page-toc", "edit-this-page", "sourcelink"],
         "index": [],
+        "development/security": [],
         # room for wide tables and for code
         **{f"development/measurements/{page.stem}": [] for page in MEASUREMENTS.glob("*.md")},
         **{f"auto_examples/{name}": [] for name in ["index", *pages]},
@@ -163,9 +165,7 @@ rst_prolog = f".. |source| replace:: {source}\n"
 
 def no_edit_link_of_what_is_made(app, pagename, templatename, context, doctree):
     """Pages of the gallery and of the API have no file of their own in the repository."""
-    if pagename.startswith(
-        ("auto_examples/", "api/generated/", "_modules/", "development/whats_new")
-    ):
+    if pagename.startswith(("auto_examples/", "api/generated/", "_modules/", *INCLUDED)):
         context["theme_use_edit_page_button"] = False
 
 
