@@ -163,6 +163,8 @@ def keys_of(hashes: np.ndarray, y: np.ndarray, classes: np.ndarray) -> np.ndarra
     """Return a hash of each sample with its label, uint64; `y` are places in `classes`."""
     # Places change when other classes join; the labels themselves do not.
     present, place = np.unique(y, return_inverse=True)
-    digests = (hashlib.blake2b(str(label).encode(), digest_size=8) for label in classes[present])
-    of_label = np.array([int.from_bytes(d.digest(), "little") for d in digests], dtype=np.uint64)
+    # Half of a character may be in a label, as in other texts of Python.
+    texts = (str(label).encode("utf-8", "surrogatepass") for label in classes[present])
+    digests = (hashlib.blake2b(text, digest_size=8).digest() for text in texts)
+    of_label = np.array([int.from_bytes(digest, "little") for digest in digests], dtype=np.uint64)
     return hashes ^ of_label[place]

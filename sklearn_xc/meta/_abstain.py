@@ -192,7 +192,7 @@ class TopKAbstainClassifier(BaseThresholdWrapper):
             self._fit_estimator(X, y, params, fits)
             self._choose_response()
             _, held_out, _ = held_out_topk(
-                self._to_hold_out(),
+                self._to_hold_out(params),
                 X,
                 y,
                 labels,

@@ -200,11 +200,11 @@ class BaseTopKWrapper(
                 self.estimator_.fit(X, y, **params)
         self._remember()
 
-    def _to_hold_out(self) -> BaseEstimator:
-        """Return the estimator whose copies are fitted without the samples held out."""
+    def _to_hold_out(self, params: dict[str, Any]) -> BaseEstimator:
+        """Return the estimator whose copies are fitted, with params, without samples held out."""
         if is_prefit(self._wrapped(), self.cv):
             return self.estimator_
-        return with_choices_of(self._wrapped(), self.estimator_)
+        return with_choices_of(self._wrapped(), self.estimator_, params)
 
     def _choices(self) -> dict[str, Any]:
         """Return what the estimator inside has chosen, for copies of this one."""

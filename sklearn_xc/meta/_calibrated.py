@@ -183,7 +183,7 @@ class TopKCalibratedClassifier(WarnsIfNearlyEmpty, BaseTopKWrapper):
             # One pair of score and truth for each of the k best of a held-out sample: these are the
             # scores that a prediction will see.
             _, held_out, _ = held_out_topk(
-                self._to_hold_out(),
+                self._to_hold_out(params),
                 X,
                 y,
                 labels,

@@ -229,7 +229,7 @@ class TopKThresholdClassifier(BaseThresholdWrapper):
                 self._fit_estimator(X, y, params, fits)
                 self._choose_response()
                 found = held_out_topk(
-                    self._to_hold_out(),
+                    self._to_hold_out(params),
                     X,
                     y,
                     labels,

@@ -190,3 +190,15 @@ def test_parts_and_samples_of_weight_zero(data):
             models.append(model)
         assert models[0]._stream.seen.n_rows == models[1]._stream.seen.n_rows
         assert models[0].learning_rate_ == models[1].learning_rate_
+
+
+@pytest.mark.parametrize("dtype", [object, "U5"])
+def test_a_label_may_hold_half_of_a_character(dtype):
+    """A lone surrogate is no character, and cannot be encoded as UTF-8 without care."""
+    X, y = words()
+    plain, odd = np.array(["a", "b", "c"], dtype), np.array(["a", "b\ud800", "c"], dtype)
+    models = [ImplicitSoftmaxRegressor(**SOLVERS["umax"], random_state=0) for _ in range(2)]
+    for model, names in zip(models, (plain, odd), strict=True):
+        model.fit(X, names[y % 3]).partial_fit(X[:10], names[y[:10] % 3])
+    np.testing.assert_array_equal(models[0].coef_, models[1].coef_)
+    assert models[1].classes_.tolist() == odd.tolist()

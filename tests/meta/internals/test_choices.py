@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    HalvingGridSearchCV,
+    RandomizedSearchCV,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
@@ -62,6 +69,33 @@ def test_folds_have_the_penalties_of_the_fit_on_all_samples(wrapper, y, piped):
     assert len(folds) == 3
     assert {fold[:2] for fold in folds} == {tuple(f"{factor!r}*rows" for factor in chosen)}
     assert estimator.get_params() == wrapper.estimator.get_params()  # the one given stays
+
+
+SEARCHES = {
+    "grid": GridSearchCV(Recorder(), {"l2": ["rows", "3*rows"]}, cv=2),
+    "random": RandomizedSearchCV(Recorder(), {"l2": ["rows", "3*rows"]}, n_iter=2, cv=2),
+    "halving": HalvingGridSearchCV(Recorder(), {"l2": ["rows", "3*rows"]}, cv=2, min_resources=200),
+}
+
+
+@pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES)
+@pytest.mark.parametrize("piped", [False, True])
+def test_folds_train_with_what_a_search_of_the_fit_has_found(search, piped):
+    SEEN.clear()
+    estimator = make_pipeline(MaxAbsScaler(), search) if piped else search
+    wrapper = TopKAbstainClassifier(estimator, target=0.5, cv=3).fit(X, ONE)
+    found = wrapper.estimator_[-1] if piped else wrapper.estimator_
+    *_, (_, _, (l1, _)), one, two, three = SEEN
+    assert one[:2] == two[:2] == three[:2] == (f"{l1!r}*rows", found.best_params_["l2"])
+    # The fit on all samples searches, and the folds do not: 3 fits are left for them.
+    assert len(SEEN) == 3 + 1 + 2 * len(found.cv_results_["params"])
+
+
+def test_a_search_that_uses_arguments_of_fit_is_copied_whole():
+    SEEN.clear()
+    search = GridSearchCV(Recorder("rows"), {"l2": ["rows", "3*rows"]}, cv=GroupKFold(2))
+    TopKAbstainClassifier(search, target=0.5, cv=2).fit(X, ONE, groups=np.arange(600) % 5)
+    assert len(SEEN) == 3 * (2 * 2 + 1)
 
 
 def test_copies_for_a_calibration_have_the_penalties_of_the_fit(monkeypatch):
