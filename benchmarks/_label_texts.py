@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks import _common, _environment
 
 WITH_TEXTS = "cooking_fasttext", "esco_occupations", "oewn_hypernym", "yso_finna_en_small"
-WITH_TEXTS += ("tldr_commands",)
+WITH_TEXTS += "tldr_commands", "yso_finna_en"
 WORDNET = _common.BUILD / "wordnet"
 WORDNET_FILES = {"n": "package/dict/data.noun", "v": "package/dict/data.verb"}
 
@@ -32,7 +32,7 @@ def lines(name, file):
 
 def texts_of(name):
     """The text of each label of a data set."""
-    if name == "yso_finna_en_small":
+    if name in ("yso_finna_en", "yso_finna_en_small"):
         names = dict(line.split("\t")[:2] for line in lines("yso_finna_en", "label_names.tsv.xz"))
         return [names.get(label, "") for label in lines(name, "labels.txt.xz")]
     if name == "oewn_hypernym":

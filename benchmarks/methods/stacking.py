@@ -4,8 +4,8 @@
 
 All training rows; up to 4,000 test rows, which decided nothing. Texts are the names of the labels,
 where words are known of them, by the words of the training rows; of oewn_hypernym the words of the
-synset. Rows and names of "encoded" sets come from a sentence encoder (build/encoder). One thread;
-processor seconds. Writes measurements/stacking.md.
+synset. Rows and names of "encoded" sets come from a sentence encoder (build/encoder). One thread,
+or OMP_NUM_THREADS; processor seconds. Writes measurements/stacking.md.
 """
 
 import os
@@ -19,7 +19,9 @@ from benchmarks import _common, _label_texts, _runner
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 DATA = ("bibtex", "cooking_fasttext", "delicious", "yso_finna_en_small", "oewn_hypernym")
-DATA += ("esco_occupations", "esco_occupations, encoded", "codespell_fix")
+DATA += ("esco_occupations", "esco_occupations, encoded", "codespell_fix", "yso_finna_en")
+PARTS = "without texts", "with texts"
+N_JOBS = int(os.environ["OMP_NUM_THREADS"])
 MOST_TEST_ROWS = 4000
 
 
@@ -58,25 +60,29 @@ def fit_seconds(X, Y, texts):
 
     start = time.process_time()
     for cls in (PPDSparseClassifier, TopKNeighborsClassifier):
-        cls(n_jobs=1, random_state=0).fit(X, Y.astype(np.uint8), label_features=texts)
+        cls(n_jobs=N_JOBS, random_state=0).fit(X, Y.astype(np.uint8), label_features=texts)
     return time.process_time() - start
 
 
-def run(name):
+def run(name, parts):
     from sklearn_xc import TopKNeighborsClassifier, TopKStackingClassifier
 
     X, Y, X_test, Y_test, T = load(name)
     frequency = np.asarray(Y.sum(axis=0)).ravel()
-    result = {"shape": [*X.shape, Y.shape[1]]}
-    for texts in (None,) if T is None else (None, T):
+    result = _runner.kept("stacking").get("data", {}).get(name, {})
+    result["shape"] = [*X.shape, Y.shape[1]]
+    for part in parts:
+        texts = T if part == "with texts" else None
+        if texts is None and part == "with texts":
+            continue
         start = time.process_time()
-        model = TopKStackingClassifier(n_jobs=1, random_state=0)
+        model = TopKStackingClassifier(n_jobs=N_JOBS, random_state=0)
         model.fit(X, Y.astype(np.uint8), label_features=texts)
         fitted = time.process_time() - start
         parts_s = fit_seconds(X, Y, texts)
         systems = {"stack": model, **dict(model.estimators_)}
         if not sp.issparse(X):
-            graph = TopKNeighborsClassifier(index="hnsw", n_jobs=1, random_state=0)
+            graph = TopKNeighborsClassifier(index="hnsw", n_jobs=N_JOBS, random_state=0)
             systems["neighbors, hnsw"] = graph.fit(X, Y.astype(np.uint8), label_features=texts)
             graph.predict_topk(X_test[:1])  # makes the graph
         found = {}
@@ -92,8 +98,8 @@ def run(name):
             "final": type(model.final_).__name__,
             "held_out": {n: 100 * value for n, value in model.validation_scores_.items()},
         }
-        result["without texts" if texts is None else "with texts"] = found
-        print(name, texts is not None, found, flush=True)
+        result[part] = found
+        print(name, part, found, flush=True)
         _runner.keep("stacking", "data", name, result)
 
 
@@ -106,9 +112,10 @@ HEAD = """# A learned stack beside its parts
 `TopKStackingClassifier(random_state=0)` and the parts that stayed in it. TF-IDF rows; *with texts*:
 `label_features` are the names of the labels. nDCG@5, precision@1, PSP@5 and recall@10 in per cent,
 on up to {most:,} test rows that decided nothing; recall of labels without a training row, and of
-those with one to four. One thread, processor time, on a machine that others used; *fits of its
-parts*: how many times the time that `PPDSparseClassifier` and `TopKNeighborsClassifier` take, each
-fitted once by itself on all rows. The stack fits each twice and a second stage.
+those with one to four. One thread (yso_finna_en: two), processor time, on a machine that others
+used; *fits of its parts*: how many times the time that `PPDSparseClassifier` and
+`TopKNeighborsClassifier` take, each fitted once by itself on all rows. The stack fits each twice
+and a second stage.
 """
 
 
@@ -120,7 +127,7 @@ def ratio(found):
 def report():
     kept, lines = _runner.kept("stacking"), []
     for name, result in kept.get("data", {}).items():
-        for part in ("without texts", "with texts"):
+        for part in PARTS:
             for system, found in result.get(part, {}).items():
                 lines.append(
                     [
@@ -141,10 +148,10 @@ def report():
 
 
 def main():
-    options = _runner.parser(__doc__, data=DATA).parse_args()
+    options = _runner.parser(__doc__, data=DATA, parts=PARTS).parse_args()
     if not options.report:
         for name in options.data:
-            run(name)
+            run(name, options.part)
     report()
 
 

@@ -39,7 +39,14 @@ from ..utils._records import (
 from ..utils._typing import LabelsLike, MatrixLike, RandomState
 from ._boosting import Trees
 from ._final import Form, Linear
-from ._fit_parts import TEXTS, PartData, default_parts, fit_part, with_settings_of
+from ._fit_parts import (
+    TEXTS,
+    PartData,
+    chooses_settings,
+    default_parts,
+    fit_part,
+    with_settings_of,
+)
 from ._held_out import hold_out, without_labels
 from ._input import read_data
 from ._judge import hits_of
@@ -283,10 +290,13 @@ class TopKStackingClassifier(
         if parts is None:
             parts = default_parts(data, self.n_jobs, seed)
         self._require_takers(parts, data, texts)
-        fitted = [
-            (name, fit_part(part, train, self.estimators is None and name == TEXTS))
-            for name, part in parts
-        ]
+        whole, fitted = {}, []
+        for name, part in parts:
+            only_texts = self.estimators is None and name == TEXTS
+            if self.refit and chooses_settings(part):
+                whole[name] = fit_part(part, data, only_texts)
+                part = with_settings_of(part, whole[name])
+            fitted.append((name, fit_part(part, train, only_texts)))
         names = [name for name, _ in parts]
         codes = [codes_of_part(name, part, data.classes) for name, part in fitted]
         facts = LabelFacts.of(train.truth, texts)
@@ -307,7 +317,13 @@ class TopKStackingClassifier(
         learnt = learn(problem, names, codes, self.final, seed)
         self._set(learnt, misses)
         self._counted = stack.counted
-        self._settle(data, parts, fitted, learnt, facts)
+        # Those that stay are fitted on all samples.
+        estimators = [fitted[i] for i in learnt.chosen]
+        if self.refit:
+            given = [parts[i] for i in learnt.chosen]
+            estimators = [(n, whole[n] if n in whole else fit_part(p, data)) for n, p in given]
+            facts = facts.with_frequencies(data.truth)
+        self._settle(data, estimators, facts)
 
     def _require_takers(
         self,
@@ -370,27 +386,15 @@ class TopKStackingClassifier(
         self._misses = misses
 
     def _settle(
-        self,
-        data: PartData,
-        parts: Sequence[tuple[str, BaseEstimator]],
-        fitted: list[tuple[str, BaseEstimator]],
-        learnt: Learnt,
-        facts: LabelFacts,
+        self, data: PartData, estimators: list[tuple[str, BaseEstimator]], facts: LabelFacts
     ) -> None:
-        """Fit the parts that stay on all samples, if `refit` says so."""
-        estimators = []
-        for i in learnt.chosen:
-            name, estimator = fitted[i]
-            if self.refit:
-                again = with_settings_of(parts[i][1], estimator)
-                estimator = fit_part(again, data, self.estimators is None and name == TEXTS)
-            estimators.append((name, estimator))
+        """Take over the parts that stay."""
         self.estimators_ = estimators
         self._parts = [
             part.with_codes(codes_of_part(name, estimator, data.classes))
-            for part, (name, estimator) in zip(learnt.parts, estimators, strict=True)
+            for part, (name, estimator) in zip(self._parts, estimators, strict=True)
         ]
-        self._facts = facts.with_frequencies(data.truth) if self.refit else facts
+        self._facts = facts
         for name in ("n_features_in_", "feature_names_in_"):
             vars(self).pop(name, None)
             found = [getattr(e, name) for _, e in estimators if hasattr(e, name)]

@@ -13,6 +13,7 @@ from ..model_selection._take_rows import take
 from ..neighbors._classifier import TopKNeighborsClassifier
 from ..neighbors._scorer import VoteSettings
 from ..ppdsparse._classifier import PPDSparseClassifier
+from ..ppdsparse._problem import in_units
 from ..utils._matrix import n_rows
 from ..utils._typing import MatrixLike
 from ._centroids import DENSE_NUMBERS, LabelCentroids
@@ -76,7 +77,7 @@ def default_parts(data: PartData, n_jobs: int | None, seed: int) -> list[tuple[s
     return parts
 
 
-def fit_part(estimator: BaseEstimator, data: PartData, texts_alone: bool) -> BaseEstimator:
+def fit_part(estimator: BaseEstimator, data: PartData, texts_alone: bool = False) -> BaseEstimator:
     """Return a fitted copy of a part, with `texts_alone` on the texts of labels without samples."""
     estimator = clone(estimator)
     if texts_alone:
@@ -95,24 +96,36 @@ def fit_part(estimator: BaseEstimator, data: PartData, texts_alone: bool) -> Bas
     return estimator.fit(data.X, data.y, **params)
 
 
+def last_of(estimator: BaseEstimator) -> BaseEstimator:
+    """Return the estimator at the end of pipelines."""
+    while isinstance(estimator, Pipeline):
+        estimator = estimator.steps[-1][1]
+    return estimator
+
+
+def chooses_settings(estimator: BaseEstimator) -> bool:
+    """Return whether fit of an estimator chooses settings that `with_settings_of` hands on."""
+    return isinstance(last_of(estimator), (PPDSparseClassifier, TopKNeighborsClassifier))
+
+
 def with_settings_of(estimator: BaseEstimator, fitted: BaseEstimator) -> BaseEstimator:
-    """Return the estimator with the settings that a first fit has chosen for nearest neighbours."""
-    # On all samples leave-one-out may choose other powers. Their sums would be other features than
-    # those that the second stage has learnt; and the search would cost its seconds twice. Penalties
-    # are chosen again: those of the first fit took bibtex from 65.3 to 64.9 of nDCG@5.
-    inner, found = estimator, fitted
-    while isinstance(inner, Pipeline):
-        inner, found = inner.steps[-1][1], found.steps[-1][1]
-    if not isinstance(inner, TopKNeighborsClassifier):
-        return estimator
-    settings = {name: getattr(found, f"{name}_") for name in VoteSettings._fields}
-    if estimator is inner:
-        return clone(estimator).set_params(**settings)
+    """Return the estimator with the settings that a fit on all samples has chosen."""
+    # On fewer samples leave-one-out may choose other powers, and the pilot other penalties: the
+    # second stage would learn from scores that are not those of the parts that answer. And each
+    # search would cost its seconds twice, for penalties more than the fit (bibtex 0.75 s of 1.6).
+    # Settings of the fit on fewer samples are no choice for all: by its penalties nDCG@5 of bibtex
+    # fell from 65.3 to 64.9.
+    found = last_of(fitted)
+    settings: dict[str, Any] = {}
+    if isinstance(found, PPDSparseClassifier):
+        for name, factor in zip(("l1", "l2"), found.penalty_factors_, strict=True):
+            unit, times = in_units(getattr(found, name), name)
+            if unit == "auto":
+                settings[name] = f"{times * float(factor)!r}*rows"
+    elif isinstance(found, TopKNeighborsClassifier):
+        settings = {name: getattr(found, f"{name}_") for name in VoteSettings._fields}
     estimator = clone(estimator)
-    last = estimator
-    while isinstance(last, Pipeline):
-        last = last.steps[-1][1]
-    last.set_params(**settings)
+    last_of(estimator).set_params(**settings)
     return estimator
 
 
