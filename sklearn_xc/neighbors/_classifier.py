@@ -351,6 +351,10 @@ class TopKNeighborsClassifier(
         """Return the settings of the fit."""
         return VoteSettings(*(getattr(self, f"{name}_") for name in VoteSettings._fields))
 
+    def _choices(self) -> dict[str, Any]:
+        """Return the settings of the fit, for copies."""
+        return self._settings()._asdict()
+
     def _require_rows(self, rows: Rows) -> None:
         """Refuse samples of the wrong form for the index, or too many for the memory."""
         # Inverted lists are as fast as a graph where entries are few, and exact. Fewer dimensions

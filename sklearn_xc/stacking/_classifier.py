@@ -21,6 +21,7 @@ from ..base._classifier import (
     StrOptions,
     all_or_nothing,
 )
+from ..model_selection._choices import with_choices_of
 from ..model_selection._out_of_fold import Labels
 from ..persistence import SaveMixin
 from ..utils._matrix import in_rows, n_rows
@@ -39,14 +40,7 @@ from ..utils._records import (
 from ..utils._typing import LabelsLike, MatrixLike, RandomState
 from ._boosting import Trees
 from ._final import Form, Linear
-from ._fit_parts import (
-    TEXTS,
-    PartData,
-    chooses_settings,
-    default_parts,
-    fit_part,
-    with_settings_of,
-)
+from ._fit_parts import TEXTS, PartData, chooses_by_trial, default_parts, fit_part
 from ._held_out import hold_out, without_labels
 from ._input import read_data
 from ._judge import hits_of
@@ -293,9 +287,9 @@ class TopKStackingClassifier(
         whole, fitted = {}, []
         for name, part in parts:
             only_texts = self.estimators is None and name == TEXTS
-            if self.refit and chooses_settings(part):
+            if self.refit and chooses_by_trial(part):
                 whole[name] = fit_part(part, data, only_texts)
-                part = with_settings_of(part, whole[name])
+                part = with_choices_of(part, whole[name])
             fitted.append((name, fit_part(part, train, only_texts)))
         names = [name for name, _ in parts]
         codes = [codes_of_part(name, part, data.classes) for name, part in fitted]

@@ -5,15 +5,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from ..memoir._classifier import MemoirSVC
 from ..model_selection._take_rows import take
 from ..neighbors._classifier import TopKNeighborsClassifier
-from ..neighbors._scorer import VoteSettings
 from ..ppdsparse._classifier import PPDSparseClassifier
-from ..ppdsparse._problem import in_units
+from ..ppdsparse._classifier_cv import PPDSparseClassifierCV
 from ..utils._matrix import n_rows
 from ..utils._typing import MatrixLike
 from ._centroids import DENSE_NUMBERS, LabelCentroids
@@ -96,37 +96,16 @@ def fit_part(estimator: BaseEstimator, data: PartData, texts_alone: bool = False
     return estimator.fit(data.X, data.y, **params)
 
 
-def last_of(estimator: BaseEstimator) -> BaseEstimator:
-    """Return the estimator at the end of pipelines."""
-    while isinstance(estimator, Pipeline):
-        estimator = estimator.steps[-1][1]
-    return estimator
-
-
-def chooses_settings(estimator: BaseEstimator) -> bool:
-    """Return whether fit of an estimator chooses settings that `with_settings_of` hands on."""
-    return isinstance(last_of(estimator), (PPDSparseClassifier, TopKNeighborsClassifier))
-
-
-def with_settings_of(estimator: BaseEstimator, fitted: BaseEstimator) -> BaseEstimator:
-    """Return the estimator with the settings that a fit on all samples has chosen."""
+def chooses_by_trial(part: BaseEstimator) -> bool:
+    """Return whether a part searches in `fit` what its copies can take over."""
     # On fewer samples leave-one-out may choose other powers, and the pilot other penalties: the
     # second stage would learn from scores that are not those of the parts that answer. And each
-    # search would cost its seconds twice, for penalties more than the fit (bibtex 0.75 s of 1.6).
-    # Settings of the fit on fewer samples are no choice for all: by its penalties nDCG@5 of bibtex
-    # fell from 65.3 to 64.9.
-    found = last_of(fitted)
-    settings: dict[str, Any] = {}
-    if isinstance(found, PPDSparseClassifier):
-        for name, factor in zip(("l1", "l2"), found.penalty_factors_, strict=True):
-            unit, times = in_units(getattr(found, name), name)
-            if unit == "auto":
-                settings[name] = f"{times * float(factor)!r}*rows"
-    elif isinstance(found, TopKNeighborsClassifier):
-        settings = {name: getattr(found, f"{name}_") for name in VoteSettings._fields}
-    estimator = clone(estimator)
-    last_of(estimator).set_params(**settings)
-    return estimator
+    # search would cost its seconds twice, for penalties half of the fit (bibtex 0.75 s of 1.6).
+    # Choices on fewer samples are none for all: with them nDCG@5 of bibtex fell from 65.3 to 64.9.
+    while isinstance(part, Pipeline):
+        part = part.steps[-1][1]
+    of_ours = PPDSparseClassifier, PPDSparseClassifierCV, TopKNeighborsClassifier
+    return isinstance(part, (*of_ours, GridSearchCV, RandomizedSearchCV))
 
 
 def require_same_rows(X: MatrixLike, y: np.ndarray | sparse.csr_array) -> None:

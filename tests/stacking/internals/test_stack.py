@@ -16,8 +16,8 @@ def test_parts_that_gain_together_stay(monkeypatch):
     assert [name for name, _ in fitted().estimators_] == ["ovr", "near"]
 
 
-def test_settings_are_chosen_once_on_all_rows(monkeypatch):
-    """Parts on fewer rows take penalties and powers of those that answer, which have the same."""
+def test_settings_are_chosen_once_on_all_samples(monkeypatch):
+    """Parts on fewer samples take penalties and powers of those that answer."""
     seen = []
 
     def recorded(estimator, data, texts_alone=False):
