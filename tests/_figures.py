@@ -10,8 +10,7 @@ there before its file of figures: page, heading, first cell of the row, column.
 from decimal import ROUND_HALF_UP, Decimal
 
 README, PAPERS, MEMOIR = "README.md", "doc/development/papers.rst", "doc/estimators/memoir.rst"
-PPDSPARSE, LDGS = "doc/estimators/ppdsparse.rst", "doc/development/ldgs_method.rst"
-HOW_MEMOIR = "doc/development/memoir_method.rst"
+LDGS, HOW_MEMOIR = "doc/development/ldgs_method.rst", "doc/development/memoir_method.rst"
 
 
 def fixed(value, decimals):
@@ -89,27 +88,6 @@ FIGURES = [
             percents(k.peers.yso_finna_en[s].precision, 1)[0] for s in ("omikuji_wide", "ppdsparse")
         ],
     ),
-]
-
-
-SIZES = {
-    "bibtex": "4,880 159",
-    "cooking_fasttext": "12,404 736",
-    "delicious": "12,920 983",
-    "yso_finna_en_small": "47,093 14,383",
-    "oewn_hypernym": "68,548 20,560",
-    "yso_finna_en": "517,506 25,402",
-}
-FIGURES += [
-    (
-        PPDSPARSE,
-        f"{data} {sizes} {{}} {{}} %",
-        lambda k, data=data: [
-            significant(min(k.peers[data].ppdsparse.train_s), 2),
-            percents(k.peers[data].ppdsparse.precision, 1)[0],
-        ],
-    )
-    for data, sizes in SIZES.items()
 ]
 
 # -------------------------------------------------------------------------------------- the papers
