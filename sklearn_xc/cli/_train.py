@@ -38,14 +38,18 @@ METHODS = {
     "stack": TopKStackingClassifier,
 }
 Samples: TypeAlias = TextSamples | NumberSamples
-CALIBRATIONS = "isotonic", "sigmoid", "temperature", "none"
+CALIBRATIONS = "auto", "isotonic", "sigmoid", "temperature", "top_label", "none"
 CALIBRATION_SHARE = 0.1  # of the samples, held out once to calibrate
 OPTIONS = {
     **FILE,
     **OUTPUT,
     **COLUMNS,
     "--method": {"choices": METHODS, "help": "default: ppdsparse; with --label-texts stack"},
-    "--probabilities": {"choices": CALIBRATIONS, "default": "isotonic", "help": "of answers"},
+    "--probabilities": {
+        "choices": CALIBRATIONS,
+        "default": "auto",
+        "help": "of answers; auto is isotonic for several labels a sample, otherwise top_label",
+    },
     "--held-out": {"type": float, "default": 0.1, "metavar": "SHARE", "help": "to measure, or 0"},
     "--set": {**SEVERAL, "metavar": "NAME=VALUE", "help": "a parameter of the method"},
     "--label-texts": {"metavar": "FILE", "help": "a table with the columns label and text"},
@@ -131,6 +135,8 @@ def classifier(options: Options, calibration: str, source: Samples) -> Model:
     cls = METHODS[method]
     known = cls().get_params()
     parameters = {"random_state": options.seed, "n_jobs": options.jobs, "verbose": 1}
+    if calibration == "auto" and source.names is not None:
+        calibration = "isotonic"  # which the classifier's own "auto" is not, for few samples
     if calibration != "none":
         parameters |= {"calibration": calibration, "calibration_cv": CALIBRATION_SHARE}
     parameters = {name: value for name, value in parameters.items() if name in known}
