@@ -13,8 +13,11 @@ from sklearn_xc.datasets import load_xc
 
 COMPRESS = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 FLOAT32 = st.floats(width=32, allow_nan=False, allow_infinity=False)
-# One folder serves all examples of a test: each writes its file anew.
-one_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+# One folder serves all examples of a test: each writes its file anew. The list replaces that of
+# tests/conftest.py.
+one_folder = settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 
 
 def load_text(folder, text):

@@ -18,19 +18,22 @@ from sklearn_xc.persistence import _mixin
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# No deadline and no complaint about slow examples: the time of one example says more about the
-# machine's other work than about the code. CI draws the same examples on every run.
-hypothesis.settings.register_profile(
-    "sklearn-xc",
-    deadline=None,
-    suppress_health_check=[hypothesis.HealthCheck.too_slow],
-    derandomize="CI" in os.environ,
-)
-hypothesis.settings.load_profile("sklearn-xc")
-
 
 def pytest_addoption(parser):
     parser.addoption("--full", action="store_true", help="also run the tests marked `full`")
+
+
+def pytest_configure(config):
+    # No deadline and no complaint about slow examples: the time of one example says more about the
+    # machine's other work than about the code. `make test` draws the same examples on every run:
+    # it judges a change. New ones are looked for by `make test-full` and `make fuzz`.
+    hypothesis.settings.register_profile(
+        "sklearn-xc",
+        deadline=None,
+        suppress_health_check=[hypothesis.HealthCheck.too_slow],
+        derandomize=not config.getoption("--full"),
+    )
+    hypothesis.settings.load_profile("sklearn-xc")
 
 
 def pytest_report_header():

@@ -260,7 +260,7 @@ def test_a_program_starts_in_an_empty_folder(name, tmp_path):
     root = str(FOLDER.parent)
     environment = {**os.environ, "PYTHONPATH": root}
     done = subprocess.run(
-        call, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
+        call, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"usage: {name}.py")

@@ -1,5 +1,6 @@
 """The server: one socket that all worker processes accept from."""
 
+import inspect
 import os
 import socket
 from collections.abc import Sequence
@@ -56,6 +57,10 @@ def serve(
         hosts = *LOOPBACK, *hosts
     # Workers are processes that import the application by name, and learn the rest from here.
     os.environ[MODEL], os.environ[HOSTS] = os.path.abspath(path), ",".join(hosts)
+    # A worker answers once it has imported this package, and is ended where that takes longer: by
+    # default five seconds, which a busy machine needs again and again.
+    known = inspect.signature(uvicorn.run).parameters  # uvicorn >= 0.37
+    patient = {name: 300 for name in ("timeout_worker_healthcheck",) if name in known}
     with listening(host, port) as one:
         # Told only now, since a file that is no model and a port in use end the command before.
         say(f"http://{f'[{host}]' if ':' in host else host}:{one.getsockname()[1]}/ (Ctrl-C ends)")
@@ -69,6 +74,7 @@ def serve(
             access_log=False,
             limit_concurrency=LIMITS["connections"],
             server_header=False,
+            **patient,
         )
 
 

@@ -1,10 +1,8 @@
 """AugmentReduceClassifier without arguments: free of scale, honest about its end."""
 
-import signal
-import time
-
 import numpy as np
 import pytest
+from _ctrl_c import ctrl_c
 from _full import rest_in_full
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
@@ -117,21 +115,13 @@ def test_what_did_not_converge_is_said():
     AugmentReduceClassifier(tol=0.5, max_iter=50, random_state=0).fit(X, y)  # no warning
 
 
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer that sends a signal")
 @pytest.mark.parametrize("after", [0.2, 0.6])
 def test_an_interruption_is_heard_within_a_second(after):
     """On weights whose memory alone takes the system a while to give."""
     rng = np.random.default_rng(0)
     X = sparse.random_array((6000, 8000), density=2e-3, rng=rng, format="csr", dtype=np.float32)
     model = AugmentReduceClassifier(bound="augment_reduce", max_iter=10_000, random_state=0)
-    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
-    try:
-        due = time.perf_counter() + after
-        signal.setitimer(signal.ITIMER_REAL, after)
-        with pytest.raises(KeyboardInterrupt):
-            model.fit(X, np.arange(6000))
-        assert time.perf_counter() - due < 1
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+    with ctrl_c(after) as seconds, pytest.raises(KeyboardInterrupt):
+        model.fit(X, np.arange(6000))
+    assert seconds[0] < 1
     assert not hasattr(model, "classes_")

@@ -1,12 +1,10 @@
 """ImplicitSoftmaxRegressor: optimum, rate search, options, bad input, interruption."""
 
-import _thread
-import signal
-import threading
 import warnings
 
 import numpy as np
 import pytest
+from _ctrl_c import ctrl_c
 from _full import in_full
 from _implicit_solvers import SHORT, assert_same_model, make
 from scipy.special import log_softmax
@@ -260,15 +258,8 @@ def test_ctrl_c_stops_inside_an_epoch():
     X = np.ones((n_samples, 1), dtype=np.float32)
     y = np.arange(n_samples) % 3
     model = ImplicitSoftmaxRegressor(learning_rate=1.0, max_iter=1000, random_state=0)
-    timer = threading.Timer(1.0, _thread.interrupt_main)
-    # programs that were started in the background of a shell ignore the signal
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        timer.start()
-        with pytest.raises(KeyboardInterrupt):
-            model.fit(X, y)
-    finally:
-        signal.signal(signal.SIGINT, before)
+    with ctrl_c(1.0), pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
     assert not hasattr(model, "coef_")
 
 

@@ -18,6 +18,7 @@ import sklearn_xc.dask
 from sklearn_xc import LDGSClassifier, PPDSparseClassifier
 from sklearn_xc.datasets import make_xc_classification
 
+dask = pytest.importorskip("dask", reason="needs the extra dask")
 distributed = pytest.importorskip("distributed", reason="needs the extra dask")
 
 OPTIONS = [
@@ -35,7 +36,10 @@ def data():
 
 @contextlib.contextmanager
 def two_workers():
+    # Workers import on a busy machine, and answer when they are done.
+    patient = {f"distributed.comm.timeouts.{name}": "600s" for name in ("connect", "tcp")}
     with (
+        dask.config.set(patient),
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,

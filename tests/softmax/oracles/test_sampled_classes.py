@@ -99,10 +99,13 @@ def test_alias_table_is_that_of_the_reference(n):
 
 
 def test_a_million_classes_have_a_table_in_a_moment():
-    p = np.random.default_rng(0).random(1_000_000)
-    begin = time.process_time()
-    alias_table(p)
-    assert time.process_time() - begin < 0.5  # by lists 3 seconds
+    """In much less time than by lists, on the machine as it is."""
+    p, seconds = np.random.default_rng(0).random(1_000_000), []
+    for build, classes in [(alias_table_by_lists, p[:100_000]), (alias_table, p)]:
+        begin = time.process_time()
+        build(classes)
+        seconds.append(time.process_time() - begin)
+    assert seconds[1] < 4 * seconds[0]  # 0.4; by lists 10
 
 
 def problem(dense, n=24, d=41, n_classes=17, n_sampled=4, seed=0, density=0.3):

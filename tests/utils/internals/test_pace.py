@@ -207,7 +207,7 @@ def seconds_of_waiting(**environment):
     run = subprocess.run(
         [sys.executable, "-c", WAIT],
         env={**inherited, **environment},
-        timeout=120,
+        timeout=600,
         capture_output=True,
         text=True,
         check=True,
