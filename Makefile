@@ -10,7 +10,7 @@
 #   make fuzz         random input of every kind for FUZZ_SECONDS (60); FUZZ_ARGS="--kinds xc_text"
 #   make fuzz-asan    the same with the address sanitizer, fuzz-ubsan with the other
 #   make bench        times and accuracy beside other packages (BENCH_ARGS="--help")
-#   make lint         style of Python and Cython, types of signatures
+#   make lint         style of Python and Cython, types of signatures, habits of sentences
 #   make docs         the site with its gallery, into doc/_build/html, two pages at a time
 #                     (DOCS_JOBS=1, DOCS_ARGS="-D plot_gallery=0")
 #   make test-site    the same, then looks for broken links, external requests and wide pages
@@ -79,6 +79,7 @@ lint: $(VENV)/.ready-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	PATH="$(abspath $(BIN)):$$PATH" cython-lint sklearn_xc
+	$(BIN)/python doc/prose.py
 
 docs: $(VENV)/.ready-docs
 	$(BIN)/sphinx-build -W --keep-going -q -j $(DOCS_JOBS) -b html $(DOCS_ARGS) doc doc/_build/html

@@ -22,8 +22,8 @@ model.fit(docs.data_train, docs.target_names[docs.target_train])
 print(f"{len(docs.data_train)} passages of {len(docs.target_names)} objects")
 
 # %%
-# ``predict`` would give the best class of every row. With so many classes the five best are of
-# more use, and :func:`~sklearn_xc.predict_topk` finds them without the matrix of all scores.
+# ``predict`` would give the best class of every row. With thousands of classes the five best are
+# more useful, and :func:`~sklearn_xc.predict_topk` finds them without the matrix of all scores.
 
 question = "solve a system of linear equations"
 names, scores = predict_topk(model, [question], k=5)

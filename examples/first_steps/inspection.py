@@ -81,7 +81,7 @@ plt.show()
 # Which labels are mixed up?
 # --------------------------
 # A model of the part of the package that a passage belongs to. Each bar is a pair: the first label
-# is true, and the second was suggested in its place.
+# is true, and the second was suggested instead.
 
 from sklearn_xc.inspection import LabelConfusionDisplay, LabelSupportDisplay
 

@@ -8,8 +8,8 @@ trained in seconds, and takes new classes without the language model being touch
 """
 
 # %%
-# The rows here stand in for those of a sentence encoder: TF-IDF, of which a truncated SVD keeps
-# 128 directions. With an encoder this would be ``X = encoder.encode(texts)``.
+# A truncated SVD of TF-IDF with 128 directions replaces a sentence encoder here. With an encoder
+# this would be ``X = encoder.encode(texts)``.
 
 import os
 
@@ -32,7 +32,7 @@ y, y_test = docs.target_train, docs.target_test
 print(f"{X.shape[0]} rows of {X.shape[1]} numbers, {len(docs.target_names)} classes")
 
 # %%
-# One-vs-rest and a softmax, beside what one would try first on embeddings: the nearest
+# Compare one-vs-rest and a softmax with the usual first try on embeddings, the nearest
 # neighbours.
 
 import time

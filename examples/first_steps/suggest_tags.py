@@ -9,7 +9,7 @@ reads a table of your own.
 
 # %%
 # The documents are passages of documentation. Their tags are the object that a passage describes
-# and all that it is part of: a passage of ``os.path.join`` has the tags ``os``, ``os.path`` and
+# and its modules: a passage of ``os.path.join`` has the tags ``os``, ``os.path`` and
 # ``os.path.join``.
 
 import os
@@ -56,8 +56,8 @@ for title, found in zip(titles, tags, strict=True):
     print(f"{title}: {', '.join(found)}")
 
 # %%
-# How many tags should be suggested? More of them find more of the true ones (recall), and more of
-# what is suggested is wrong (precision).
+# How many tags should be suggested? More suggestions find more of the true tags (recall), but a
+# larger share of them is wrong (precision).
 
 import matplotlib.pyplot as plt
 

@@ -4,7 +4,7 @@ LDGS: embeddings of labels, and a map of them
 
 A hidden layer and an embedding for every label, trained by steps that only look at the labels
 whose gradient matters (Yen et al., ICML 2018). Accuracy against time for five kinds of step, and
-a picture of what was learned.
+a picture of the embeddings.
 """
 
 # %%
@@ -54,8 +54,8 @@ for name, parameters in runs.items():
     curves[name] = points
 
 # %%
-# With hundreds of classes all steps are cheap. What the search saves grows with the number of
-# classes; :doc:`/development/ldgs_method` has figures for a million.
+# With hundreds of classes all steps are cheap. The search saves more with more classes;
+# :doc:`/development/ldgs_method` has figures for a million.
 
 import matplotlib.pyplot as plt
 

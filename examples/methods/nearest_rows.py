@@ -3,12 +3,13 @@ Nearest rows: labels without a single row
 =========================================
 
 :class:`~sklearn_xc.TopKNeighborsClassifier` learns nothing: it looks up the most similar training
-rows, and how similar the text of each label is. So a label that no row has is found by its name.
+samples, and how similar the text of each label is. So a label that no row has is found by its
+name.
 """
 
 # %%
 # Which object does a sentence of its documentation describe? The sentences of a fifth of the
-# objects are taken away from training; all that is left of these are their names.
+# objects are left out of training; the model knows these objects only by their names.
 
 import os
 import re
@@ -87,7 +88,7 @@ display = ContributionsDisplay.from_explanation(why)
 plt.show()
 
 # %%
-# New rows and labels are known at once. What follows appends one row of an object that had none.
+# New rows and labels are known at once. Append one sample of an object that had none.
 
 new = int(np.flatnonzero(~known)[0])
 before = with_names.predict_topk(X_asked[[new]], k=1)[0]

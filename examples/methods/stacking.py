@@ -2,7 +2,7 @@
 A learned stack: who is right about which labels
 ================================================
 
-One-vs-rest is good at labels with many rows, nearest rows and names at labels with few.
+One-vs-rest is good at labels with many samples, nearest samples and names at labels with few.
 :class:`~sklearn_xc.TopKStackingClassifier` learns from rows that were held out whom to believe.
 """
 
@@ -34,8 +34,8 @@ words = TfidfVectorizer(sublinear_tf=True).fit([*passages, *texts])
 X, X_asked, T = (words.transform(part) for part in (passages, docs.data_test, texts))
 
 # %%
-# Parts are any classifiers with ``predict_topk``; these are two of those that stand there by
-# default. ``label_features`` go to each part whose fit takes them.
+# Parts are any classifiers with ``predict_topk``; these are two of the default parts.
+# ``label_features`` go to each part whose fit takes them.
 
 parts = [
     ("one-vs-rest", PPDSparseClassifier(random_state=0)),

@@ -7,7 +7,7 @@ learns them from any iterable of documents, with a softmax over all words.
 """
 
 # %%
-# The text is that of the docstrings of installed packages. ``TEXT`` may name a file with a
+# The text comes from the docstrings of installed packages. ``TEXT`` may name a file with a
 # document a line instead.
 
 import os

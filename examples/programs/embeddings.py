@@ -6,10 +6,11 @@ Dense rows of a sentence encoder, or of TF-IDF and an SVD::
     python examples/programs/embeddings.py                         # made here, of docstrings
     python examples/programs/embeddings.py rows.npy labels.txt     # your own
 
-``rows.npy`` is what an encoder returns, ``np.save("rows.npy", encoder.encode(texts))``, and
-labels.txt has the class of each row in a line. By default passages of docstrings become rows of 128
-numbers. A fifth of the rows is held out; the program says how many of them each estimator gets
-right, in how many seconds, and draws the share of rows whose class is among the first k answers.
+``rows.npy`` has the output of an encoder, ``np.save("rows.npy", encoder.encode(texts))``, and
+labels.txt has the class of each row in a line. By default passages of docstrings become rows of
+128 numbers. A fifth of the rows is held out; the program says how many of them each estimator
+gets right, in how many seconds, and draws the share of rows whose class is among the first k
+answers.
 """
 
 import argparse

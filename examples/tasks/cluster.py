@@ -2,9 +2,9 @@
 Training on a cluster
 =====================
 
-The classes of a one-vs-rest model are problems of their own, so that the machines of a cluster
-can solve them side by side. Here the "cluster" is two workers on this machine; on a real one the
-address of the scheduler is all that changes.
+The classes of a one-vs-rest model are separate problems, so that the machines of a cluster can
+solve them side by side. Here the "cluster" is two workers on this machine; on a real one only the
+address of the scheduler changes.
 """
 
 # %%
@@ -34,7 +34,8 @@ with joblib.parallel_config(backend="dask"):
     model = PPDSparseClassifier(random_state=0).fit(X, y)
 
 # %%
-# Nothing depends on the number of workers: the model is that of one thread, to the last bit.
+# Nothing depends on the number of workers: the model is the same as with one thread, to the last
+# bit.
 
 alone = PPDSparseClassifier(random_state=0, n_jobs=1).fit(X, y)
 print((model.coef_ != alone.coef_).nnz, "weights differ")

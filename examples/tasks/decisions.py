@@ -2,14 +2,14 @@
 Thresholds: from scores to sets of labels
 =========================================
 
-Which labels should a text get? ``predict`` takes those with a score above zero, and with many
-rare labels that is often none. A threshold chosen for the measure that counts does better.
+Which labels should a text get? ``predict`` takes the labels with a score above zero, and with
+many rare labels there is often none. A threshold chosen for the measure that counts does better.
 """
 
 # %%
-# The texts are passages of Python's documentation. Their tags are the words in the name of what a
-# passage describes: ``http.cookies.CookieError`` has the tags ``http``, ``cookies`` and
-# ``cookieerror``.
+# The texts are passages of Python's documentation. Their tags are the words in the name of the
+# object that a passage describes: ``http.cookies.CookieError`` has the tags ``http``, ``cookies``
+# and ``cookieerror``.
 
 import os
 import re
@@ -68,7 +68,7 @@ for name in MEASURES:
     print(f"{title:24}" + "".join(f"{v:12.3f}" for v in values(wrapper.predict(X_test))))
 
 # %%
-# What that changes: the tags of some new passages before and after.
+# Compare the tags of some new passages before and after.
 
 before = tags.inverse_transform(model.predict(X_test))
 after = tags.inverse_transform(wrappers["micro_f1"].predict(X_test))

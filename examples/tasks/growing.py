@@ -40,7 +40,7 @@ model.add_labels(X, y)
 print(f"{len(model.classes_) - before} more in {time.perf_counter() - start:.2f} s")
 
 # %%
-# Shrink it step by step, and look at what is lost.
+# Shrink it step by step, and measure the loss.
 
 from sklearn_xc.metrics import top_k_accuracy
 

@@ -8,7 +8,7 @@ this.
 """
 
 # %%
-# A model that finds a function by what it does: every function, class and method of the packages
+# This model finds a function by a description: every function, class and method of the packages
 # is a class, and the passages of its documentation are the samples.
 
 import os
@@ -30,7 +30,7 @@ print(f"{len(model.classes_)} classes, {X.shape[1]} words and pairs of words")
 
 # %%
 # The file holds the arrays as they are used, with a checksum, and nothing that could be executed.
-# As float16 it is smaller, and the best labels are nearly always the same.
+# A file with float16 weights is smaller, and the best labels are nearly always the same.
 
 import tempfile
 from pathlib import Path

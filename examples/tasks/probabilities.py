@@ -1,16 +1,16 @@
 """
-Probabilities that hold what they promise
-=========================================
+Probabilities that you can trust
+================================
 
-Of all tags suggested with a probability of 0.8, eight in ten should be right. Scores of
-one-vs-rest models are no probabilities; a calibration makes them so, for the best labels of each
+Eight in ten of the tags with a probability of 0.8 should be right. Scores of one-vs-rest models
+are not probabilities; a calibration turns them into probabilities, for the best labels of each
 sample.
 """
 
 # %%
-# The texts are passages of Python's documentation. Their tags are the words in the name of what a
-# passage describes: ``http.cookies.CookieError`` has the tags ``http``, ``cookies`` and
-# ``cookieerror``.
+# The texts are passages of Python's documentation. Their tags are the words in the name of the
+# object that a passage describes: ``http.cookies.CookieError`` has the tags ``http``, ``cookies``
+# and ``cookieerror``.
 
 import os
 import re
@@ -85,7 +85,7 @@ plt.legend(loc="lower right")
 plt.show()
 
 # %%
-# Softmax models have probabilities of their own, which need no second step.
+# Softmax models have probabilities without a second step.
 
 from sklearn_xc import ImplicitSoftmaxRegressor
 

@@ -51,7 +51,7 @@ splitters = {
 # %%
 # For every fold, the positives of each label are counted. A label is missing from a training part
 # if all its positives are in that fold. :class:`~sklearn_xc.model_selection.RareLabelKFold` tests
-# fewer samples: those that hold the last positive of a label stay in training in all folds.
+# fewer samples: samples with the last positive of a label stay in training in all folds.
 
 found = {}
 print(f"{'':26}samples tested   labels missing")

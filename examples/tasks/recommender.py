@@ -3,9 +3,9 @@ A recommender: what comes next in a sequence
 ============================================
 
 Visitors look at one item after the other; which will be the next? It is a problem of
-classification with a class for every item: the row is what was seen, the label what came then.
-Here the "visitors" are functions of scikit-learn, and the "items" are the functions
-that they call.
+classification with a class for every item: the sample is the history, the label the next item.
+Here the "visitors" are functions of scikit-learn, and the "items" are the functions that they
+call.
 """
 
 # %%
@@ -131,8 +131,8 @@ plt.legend()
 plt.show()
 
 # %%
-# What has been seen need not be recommended again: ``exclude`` takes the items to leave out, for
-# each row its own.
+# Seen items need not be recommended again: ``exclude`` takes the items to leave out, for each row
+# its own.
 
 history = [
     number[name] for name in ("check_array", "check_random_state", "zeros") if name in number
