@@ -88,7 +88,7 @@ class PredictsTopK:
             or a sparse matrix of shape (n_samples, K). The cost follows their number, not K.
         exclude : as `labels`, default=None
             Labels that an answer may not hold, such as those that a user has already. Those that
-            are not in ``classes_`` change nothing.
+            are not in ``classes_``, and those that a list of one sample repeats, change nothing.
         label_weight : array-like of shape (K,), Series or dict, default=None
             What is added to the score of each class, in the order of ``classes_``, such as the
             logarithm of a prior; a Series or a dict goes by the names of classes, and has to name

@@ -38,14 +38,14 @@ METHODS = {
     "stack": TopKStackingClassifier,
 }
 Samples: TypeAlias = TextSamples | NumberSamples
-CALIBRATIONS = "isotonic", "sigmoid", "temperature", "none"
+CALIBRATIONS = "auto", "isotonic", "sigmoid", "temperature", "top_label", "none"
 CALIBRATION_SHARE = 0.1  # of the samples, held out once to calibrate
 OPTIONS = {
     **FILE,
     **OUTPUT,
     **COLUMNS,
     "--method": {"choices": METHODS, "help": "default: ppdsparse; with --label-texts stack"},
-    "--probabilities": {"choices": CALIBRATIONS, "default": "isotonic", "help": "of answers"},
+    "--probabilities": {"choices": CALIBRATIONS, "default": "auto", "help": "of answers"},
     "--held-out": {"type": float, "default": 0.1, "metavar": "SHARE", "help": "to measure, or 0"},
     "--set": {**SEVERAL, "metavar": "NAME=VALUE", "help": "a parameter of the method"},
     "--label-texts": {"metavar": "FILE", "help": "a table with the columns label and text"},
@@ -99,11 +99,7 @@ def source_of(options: Options, columns: TextColumns) -> Samples:
 
 
 def fitted(
-    source: Samples,
-    options: Options,
-    places: np.ndarray,
-    calibration: str,
-    what: str,
+    source: Samples, options: Options, places: np.ndarray, calibration: str, what: str
 ) -> Model:
     """Return a model of some samples: one that takes texts, or a classifier."""
     last, X = classifier(options, calibration, source), source.rows(places)
@@ -131,6 +127,8 @@ def classifier(options: Options, calibration: str, source: Samples) -> Model:
     cls = METHODS[method]
     known = cls().get_params()
     parameters = {"random_state": options.seed, "n_jobs": options.jobs, "verbose": 1}
+    if calibration == "auto" and source.names is not None:
+        calibration = "isotonic"
     if calibration != "none":
         parameters |= {"calibration": calibration, "calibration_cv": CALIBRATION_SHARE}
     parameters = {name: value for name, value in parameters.items() if name in known}

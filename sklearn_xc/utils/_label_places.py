@@ -83,31 +83,40 @@ def _found(
     if places is None:
         places = _by_table(labels, classes, starts, name, missing)
     if missing == "left out" and len(places) and places.min() < 0:
-        kept = places >= 0
-        # row r begins after as many kept labels as stand before its first one
-        if starts is not None:
-            starts = np.append(0, np.cumsum(kept))[starts]
-        labels = [label for label, is_kept in zip(labels, kept, strict=True) if is_kept]
-        places = places[kept]
-    _require_each_once(places, labels, classes, starts, name)
-    return Named(starts, places)
+        starts, places, labels = _kept(starts, places, labels, places >= 0)
+    again = _repeats(starts, places, len(classes))
+    if not len(again):
+        return Named(starts, places)
+    # A history holds what was seen twice; it is left out once. Repeats for all samples may be one
+    # label for each sample, and repeats of 0 and 1 alone an indicator that is not sparse.
+    if missing == "left out" and starts is not None and not set(labels) <= {0, 1}:
+        first = np.ones(len(places), dtype=bool)
+        first[again] = False
+        return Named(*_kept(starts, places, labels, first)[:2])
+    raise ValueError(
+        f"{name} names {_shown(labels[again[0]])} twice{_where(starts, again[0])}; for one label "
+        "each sample, such as the result of predict, give an array of shape (n_samples, 1), and an "
+        "indicator as a sparse matrix"
+    )
 
 
-def _require_each_once(
-    places: np.ndarray, labels: list, classes: np.ndarray, starts: np.ndarray | None, name: str
-) -> None:
-    """Refuse a label that is named twice for a sample."""
+def _kept(
+    starts: np.ndarray | None, places: np.ndarray, labels: list, kept: np.ndarray
+) -> tuple[np.ndarray | None, np.ndarray, list]:
+    """Return where samples begin, places and labels without those that are not kept."""
+    # row r begins after as many kept labels as stand before its first one
+    if starts is not None:
+        starts = np.append(0, np.cumsum(kept))[starts]
+    labels = [label for label, is_kept in zip(labels, kept, strict=True) if is_kept]
+    return starts, places[kept], labels
+
+
+def _repeats(starts: np.ndarray | None, places: np.ndarray, n_classes: int) -> np.ndarray:
+    """Return where a label stands that its sample has named before."""
     # one number for each pair of row and class: equal ones are neighbours once they are sorted
-    keys = places + len(classes) * _row_of(starts, len(places))
+    keys = places + n_classes * _row_of(starts, len(places))
     order = np.argsort(keys, kind="stable")
-    again = np.flatnonzero(np.diff(keys[order]) == 0)
-    if len(again):
-        i = order[again[0]]
-        raise ValueError(
-            f"{name} names {_shown(labels[i])} twice{_where(starts, i)}; for one label each "
-            "sample, such as the result of predict, give an array of shape (n_samples, 1), and an "
-            "indicator as a sparse matrix"
-        )
+    return order[1:][np.diff(keys[order]) == 0]
 
 
 def _by_bisection(labels: list, classes: np.ndarray) -> np.ndarray | None:
@@ -216,7 +225,14 @@ def _of_all_items(
     given: tuple[int, int], shape: tuple[int, int], classes: np.ndarray, name: str
 ) -> str:
     """Return a hint where columns may number items of which the model does not know all."""
-    if given[0] != shape[0] or given[1] < shape[1] or classes.dtype.kind not in "iu":
+    if given[0] != shape[0] or given[1] < shape[1]:
+        return ""
+    if classes.dtype.kind in "OU" and name == "exclude":
+        return (
+            "; lists of labels, one for each sample, may hold labels that the model does not know, "
+            "such as items that nobody took next"
+        )
+    if classes.dtype.kind not in "iu":
         return ""
     if not len(classes) or classes.min() < 0 or classes.max() >= given[1]:
         return ""
@@ -236,5 +252,13 @@ def check_names(names: np.ndarray, n_classes: int, argument: str = "names") -> N
     seen = set()
     for name in names.tolist():
         if name in seen:
-            raise ValueError(f"{argument} names two labels {_shown(name)}")
+            n_more = n_classes - len(set(names.tolist()))
+            hint = (
+                f"; {n_more} of {n_classes} repeat one before them: name labels by ids, or leave "
+                "label_names out and give names= to predict_topk"
+            )
+            raise ValueError(
+                f"{argument} names two labels {_shown(name)}"
+                f"{hint if argument == 'label_names' else ''}"
+            )
         seen.add(name)

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from _cli import COLUMNS, samples
+from _cli import COLUMNS, samples, write_csv
 from scipy import sparse
 
 from sklearn_xc import load
@@ -69,6 +69,29 @@ def test_a_linear_model_goes_to_pecos_with_its_scores(run, folder):
     assert (W.format, C.shape) == ("csc", (8, 1))
     assert (values["nr_labels"], values["nr_features"]) == W.T[:, :-1].shape
     assert (folder / "model/labels.txt").read_text().splitlines() == model.classes_.tolist()
+
+
+@pytest.mark.parametrize("several", [True, False])
+def test_a_linear_model_with_texts_of_labels_is_converted(run, folder, several):
+    (folder / "texts.tsv").write_text("label\ttext\nsand\tdesert dune\n")
+    cut = slice(None) if several else slice(1)
+    path = write_csv(folder / "t.csv", [(text, of[cut]) for text, of in samples(60)])
+    columns = COLUMNS if several else COLUMNS[:4]
+    call = "train", path, *columns, "--method", "ppdsparse", "-o", "t.sxc", "--jobs", 1
+    assert run(*call, "--label-texts", "texts.tsv", "--held-out", 0)[0] == 0
+    model = load(folder / "t.sxc")
+    code, _, errors = run("convert", "t.sxc", "--to", "pecos", "-o", "t_model")
+    assert code == 0, errors
+    assert (folder / "t_model/labels.txt").read_text().splitlines() == model.classes_.tolist()
+    W = sparse.load_npz(folder / "t_model/ranker/0.model/W.npz")
+    np.testing.assert_array_equal(W[:-1].toarray().T, model.classifier_.coef_.toarray())
+    code, _, errors = run("convert", path, "--model", "t.sxc", "--to", "xc", "-o", "t.xc")
+    assert code == 0, errors
+    X, Y = load_xc(folder / "t.xc")
+    assert (model.vectorizer_.transform([text for text, _ in samples(60)]) != X).nnz == 0
+    assert [model.classes_[row.nonzero()[1]].tolist() for row in Y] == [
+        of[cut] for _, of in samples(60)
+    ]
 
 
 def test_a_linear_model_goes_to_onnx_with_the_names_of_its_labels(run, folder):

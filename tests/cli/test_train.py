@@ -56,6 +56,14 @@ def test_one_label_a_sample_is_one_class_a_sample(run, folder):
     np.testing.assert_allclose(model.predict_proba(["sea"]).sum(), 1)
 
 
+@pytest.mark.parametrize(("columns", "method"), [(COLUMNS[:4], "top_label"), (COLUMNS, "isotonic")])
+def test_probabilities_suit_the_number_of_labels(run, folder, columns, method):
+    found = [(text, of[: None if "--separator" in columns else 1]) for text, of in samples(160)]
+    path = write_csv(folder / "p.csv", found)
+    assert run("train", path, *columns, "-o", "p.sxc", "--jobs", 1, "--held-out", 0)[0] == 0
+    assert load(folder / "p.sxc")[-1].calibration_.method == method
+
+
 def test_options_reach_the_model(run, folder):
     call = "train", "titles.csv", *COLUMNS, "-o", "o.sxc", "--jobs", 1, "--held-out", 0
     code, output, _ = run(

@@ -264,6 +264,10 @@ def test_an_excluded_label_that_no_model_knows_changes_nothing(fitted, data):
     np.testing.assert_array_equal(
         model.predict_topk(rows, 3, exclude=each)[0], model.predict_topk(rows, 3, exclude=known)[0]
     )
+    each = [["nobody"] if i % 2 else ["label 01", "no one", "label 01"] for i in range(len(known))]
+    np.testing.assert_array_equal(
+        model.predict_topk(rows, 3, exclude=each)[0], model.predict_topk(rows, 3, exclude=known)[0]
+    )
     one = topk_predictor(model, 3, exclude=["label 01", "nobody"])(rows[:1])[0]
     np.testing.assert_array_equal(one, plain[0][:1])
 
@@ -341,3 +345,18 @@ def test_a_matrix_of_all_items_is_led_to_the_columns_of_the_model(argument):
         with pytest.raises(ValueError, match="must have the shape") as caught:
             PPDSparseClassifier(random_state=0).fit(X, classes).predict_topk(X, exclude=other)
         assert "model.classes_" not in str(caught.value)
+        told = "lists of labels, one for each sample" in str(caught.value)
+        assert told == (other is seen and classes.dtype.kind == "U")
+
+
+def test_a_history_may_repeat_items_and_a_dense_indicator_is_refused():
+    X = np.eye(4, dtype=np.float32)
+    model = PPDSparseClassifier(random_state=0).fit(X, [0, 1, 2, 3])
+    found = model.predict_topk(X, 1, exclude=[[2, 0, 2], [1, 1], [0], []])[0].ravel()
+    once = model.predict_topk(X, 1, exclude=[[2, 0], [1], [0], []])[0].ravel()
+    np.testing.assert_array_equal(found, once)
+    for given in (X.astype(int), [["a"], ["a"]] * 2):
+        with pytest.raises(ValueError, match=r"twice|which is not in classes_"):
+            model.predict_topk(X, 1, exclude=given)
+    with pytest.raises(ValueError, match="labels names 2 twice for sample 0"):
+        model.predict_topk(X, 1, labels=[[2, 2]] * 4)
