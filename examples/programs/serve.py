@@ -7,7 +7,7 @@ Serves a saved pipeline and asks it, from eight clients on this machine::
 
 ``examples/programs/tagger.py`` makes such a file. The service itself is part of the package,
 :mod:`sklearn_xc.serve`, and ``sklearn-xc serve tagger/tagger.sxc`` starts it: an HTTP API, and a
-page to try the model. Needs Starlette and uvicorn (``pip install "sklearn-xc[serve]"``).
+page to try the model. Needs Starlette and uvicorn (``pip install starlette uvicorn``).
 """
 
 import argparse

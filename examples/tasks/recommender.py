@@ -89,7 +89,9 @@ print(f"{X.shape[0]} steps to learn from, {len(y_test)} to predict")
 # %%
 # A model and two rules of thumb
 # ------------------------------
-# The rules: what is called most, and what most often followed the last item.
+# The rules: what is called most, and what most often followed the last item. The softmax keeps a
+# weight for each pair of an item and a column. For a catalogue of tens of thousands of items take
+# ``PPDSparseClassifier``, which keeps only weights that are not zero.
 
 from sklearn_xc import ImplicitSoftmaxRegressor
 

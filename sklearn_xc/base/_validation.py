@@ -253,6 +253,17 @@ def _require_two_classes_with_rows(
         )
 
 
+def _is_word(value: Any) -> bool:
+    """Return whether a value is a text that is no number."""
+    if not isinstance(value, str):
+        return False
+    try:
+        float(value)
+    except ValueError:
+        return True
+    return False
+
+
 def refuse_texts(X: Any) -> None:
     """Raise ValueError for texts where numbers are needed."""
     # NumPy's own message, that a text is no float, does not say what a text needs: a vectorizer.
@@ -265,6 +276,8 @@ def refuse_texts(X: Any) -> None:
         first = X[0] if len(X) else None
     elif kind not in "biuf" and getattr(X, "ndim", 1) == 1:
         first = next(iter(X), None)
+    elif hasattr(X, "columns"):
+        first = next((value for value in np.asarray(X[:1]).ravel() if _is_word(value)), None)
     else:
         first = X[0][0] if kind in "US" and getattr(X, "size", 0) > 0 else None
     if isinstance(first, (str, bytes)):

@@ -10,7 +10,7 @@ from ..datasets._text_writers import WRITERS
 from ..persistence._file import MAGIC
 from ..persistence._other_programs import write_for
 from ..utils._progress_line import say
-from ..utils._unwrap import find_inner, learner_of
+from ..utils._unwrap import learner_of, rows_of_learner
 from ._model import columns_of, opened
 from ._options import COLUMNS, FILE, OUTPUT, Model, Options
 
@@ -60,10 +60,7 @@ def run(options: Options) -> None:
         raise ValueError(f"--model is needed: {options.to} holds numbers, and these are texts")
     else:
         rows = [row for row in read(options.file, columns) if row.labels]
-        inner = find_inner(model, "predict_topk")
-        X, names = inner.transform([row.text for row in rows]), inner.estimator.classes_.tolist()
-        if hasattr(inner.estimator, "vectorizer_"):  # of a model with texts of labels
-            X = inner.estimator.vectorizer_.transform(X)
+        X, names = rows_of_learner(model, [row.text for row in rows]), model.classes_.tolist()
         Y = indicator_of([row.labels for row in rows], names)
         if lost := sum(len(row.labels) for row in rows) - Y.nnz:
             say(f"note: {lost:,} labels that the model does not know are left out")
@@ -73,7 +70,7 @@ def run(options: Options) -> None:
 
 def _write_model(options: Options, model: Model) -> None:
     """Write a linear model, and the names of its labels next to it; others are refused by name."""
-    linear, labels = learner_of(model), find_inner(model, "predict_topk").estimator.classes_
+    linear, labels = learner_of(model), model.classes_
     write_for(options.to, linear, options.output)
     write_names(names_of(options.output, options.to), labels)
     say(f"{options.output}: {linear.n_features_in_:,} features, {len(labels):,} labels")

@@ -45,11 +45,7 @@ OPTIONS = {
     **OUTPUT,
     **COLUMNS,
     "--method": {"choices": METHODS, "help": "default: ppdsparse; with --label-texts stack"},
-    "--probabilities": {
-        "choices": CALIBRATIONS,
-        "default": "auto",
-        "help": "of answers; auto is isotonic for several labels a sample, otherwise top_label",
-    },
+    "--probabilities": {"choices": CALIBRATIONS, "default": "auto", "help": "of answers"},
     "--held-out": {"type": float, "default": 0.1, "metavar": "SHARE", "help": "to measure, or 0"},
     "--set": {**SEVERAL, "metavar": "NAME=VALUE", "help": "a parameter of the method"},
     "--label-texts": {"metavar": "FILE", "help": "a table with the columns label and text"},
@@ -103,11 +99,7 @@ def source_of(options: Options, columns: TextColumns) -> Samples:
 
 
 def fitted(
-    source: Samples,
-    options: Options,
-    places: np.ndarray,
-    calibration: str,
-    what: str,
+    source: Samples, options: Options, places: np.ndarray, calibration: str, what: str
 ) -> Model:
     """Return a model of some samples: one that takes texts, or a classifier."""
     last, X = classifier(options, calibration, source), source.rows(places)
@@ -136,7 +128,7 @@ def classifier(options: Options, calibration: str, source: Samples) -> Model:
     known = cls().get_params()
     parameters = {"random_state": options.seed, "n_jobs": options.jobs, "verbose": 1}
     if calibration == "auto" and source.names is not None:
-        calibration = "isotonic"  # which the classifier's own "auto" is not, for few samples
+        calibration = "isotonic"
     if calibration != "none":
         parameters |= {"calibration": calibration, "calibration_cv": CALIBRATION_SHARE}
     parameters = {name: value for name, value in parameters.items() if name in known}

@@ -18,11 +18,12 @@ from ..base._predict_topk import PredictsTopK
 from ..model_selection._choices import choices_of, named_inside
 from ..persistence import SaveMixin
 from ..stacking._classifier import TopKStackingClassifier
-from ..topk._predict import topk_predictor
+from ..topk._predict import PredictorOfPipeline, topk_predictor
 from ..topk._restriction import Restriction
 from ..utils._available import available_if
 from ..utils._records import is_a, is_labels, is_text, require_attributes, savable
 from ..utils._typing import LabelsLike, Matrix
+from ..utils._unwrap import Inner
 from ._base import best_classes
 from ._kept_texts import KeptTexts
 from ._label_forms import LISTS, read_targets
@@ -282,6 +283,7 @@ class LabelTextClassifier(
     def topk_predictor(
         self,
         k: int | None = None,
+        scores: str = "decision",
         *,
         labels: LabelsLike = None,
         exclude: LabelsLike = None,
@@ -291,11 +293,13 @@ class LabelTextClassifier(
 
         Parameters
         ----------
-        k, labels, exclude, label_weight : object, default=None
+        k : int, default=None
+        scores : {"decision", "proba"}, default="decision"
+        labels, exclude, label_weight : object, default=None
 
         Returns
         -------
-        predictor : callable
+        predictor : object
         """
         check_is_fitted(self)
         now = as_it_is(self)
@@ -305,8 +309,8 @@ class LabelTextClassifier(
                 "use predict_topk"
             )
         only: dict[str, Any] = {"labels": labels, "exclude": exclude, "label_weight": label_weight}
-        answer, vectorizer = topk_predictor(now.classifier_, k, **only), now.vectorizer_
-        return lambda X: answer(vectorizer.transform(read_rows(X)))
+        answer = topk_predictor(now.classifier_, k, scores, **only)
+        return TextPredictor(Inner(now.classifier_, [now.vectorizer_], False), answer)
 
     @available_if(has("decision_function"))
     def decision_function(self, X: Sequence[str]) -> np.ndarray:
@@ -401,3 +405,21 @@ class LabelTextClassifier(
 def _is_estimator(value: object) -> bool:
     """Return whether a loaded value is an estimator."""
     return isinstance(value, BaseEstimator)
+
+
+class TextPredictor(PredictorOfPipeline):
+    """Predictor of single texts; samples that are no texts are refused."""
+
+    def __call__(self, X: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Find the k best labels of each text, and their scores.
+
+        Parameters
+        ----------
+        X : sequence of str
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples, k)
+        scores : ndarray of float32, shape (n_samples, k)
+        """
+        return super().__call__(read_rows(X))

@@ -102,9 +102,16 @@ def read_rows(X: Any) -> list[str]:
     if getattr(X, "ndim", 1) != 1:
         raise ValueError(f"X must be a sequence of texts, one a sample; got shape {X.shape}")
     rows = list(X)
-    for row in rows:
+    for i, row in enumerate(rows):
         if not isinstance(row, str):
-            raise ValueError(f"X holds {row!r:.60}, which is no text")
+            n_missing = sum(map(is_missing, rows)) if is_missing(row) else 0
+            hint = (
+                f"; {n_missing} of {len(rows)} texts are missing: drop these samples, or fill "
+                "them, as by X.fillna('')"
+            )
+            raise ValueError(
+                f"X holds {row!r:.60}, which is no text, for sample {i}{hint if n_missing else ''}"
+            )
     return rows
 
 

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.model_selection import check_cv
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
-from ..base._labels import is_indicator
+from ..base._labels import DROPPED, check_labels, is_indicator
 from ..base._named_classes import read_classes, sorted_classes
 from ..utils._callbacks import InnerFit
 from ..utils._given_labels import given_classes, plain_labels
@@ -124,6 +124,7 @@ def named_classes(
     # A wrapper that reads names of labels as texts knows labels without samples.
     beside = getattr(estimator, "_labels_of_texts", list)()
     if beside and y is not None and not is_indicator(y):
+        check_labels(y, DROPPED)
         return given_classes([*np.asarray(plain_labels(y)).ravel().tolist(), *beside])
     # In a pipeline the argument is called step__classes.
     for name, value in params.items():

@@ -2,7 +2,7 @@
 
 ``sklearn-xc serve model.sxc`` starts it. :func:`make_app` is the application, for any server that
 speaks ASGI; :func:`serve` runs it with uvicorn, in one process or in several that share one mapped
-file. Needs Starlette and uvicorn (``pip install "sklearn-xc[serve]"``).
+file. Needs Starlette and uvicorn (``pip install starlette uvicorn``).
 """
 
 from ._app import make_app

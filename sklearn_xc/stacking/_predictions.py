@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..base._classifier import all_or_nothing, as_it_is
 from ..base._explanation import Explanations
 from ..base._nearly_empty import WarnsIfNearlyEmpty
-from ..base._predict_topk import PredictsTopK
+from ..base._predict_topk import PredictsTopK, check_kind_of_scores
 from ..topk._restriction import Restriction, best_of_each, read_restriction
 from ..utils._given_labels import in_order_of, plain_labels
 from ..utils._matrix import n_rows
@@ -70,6 +70,7 @@ class StackPredictions(WarnsIfNearlyEmpty, PredictsTopK):
     def topk_predictor(
         self,
         k: int | None = None,
+        scores: str = "decision",
         *,
         labels: LabelsLike = None,
         exclude: LabelsLike = None,
@@ -79,20 +80,24 @@ class StackPredictions(WarnsIfNearlyEmpty, PredictsTopK):
 
         Parameters
         ----------
-        k, labels, exclude, label_weight : object, default=None
-            As of :meth:`predict_topk`, for all samples.
+        k : int, default=None
+        scores : {"decision", "proba"}, default="decision"
+        labels, exclude, label_weight : object, default=None
+            All as of :meth:`predict_topk`, for all samples.
 
         Returns
         -------
-        predictor : callable
-            ``predictor(X)`` returns ``(labels, scores)`` of :meth:`predict_topk`.
+        predictor : object
+            ``predictor(X)`` returns ``(labels, scores)`` of :meth:`predict_topk`. It has the
+            attributes ``classes_``, ``k`` and ``scores``.
         """
         check_is_fitted(self)
         now = as_it_is(self)
         only: dict[str, Any] = {"labels": labels, "exclude": exclude, "label_weight": label_weight}
         restriction = read_restriction(now.classes_, 1, **only)
         k = check_k(k, len(now.classes_)) if restriction is None else restriction.check_k(k, False)
-        return lambda X: now.predict_topk(X, k, **only)
+        check_kind_of_scores(now, scores, label_weight)
+        return StackPredictor(now, k, scores, only)
 
     def predict(self, X: MatrixLike) -> Matrix:
         """Return the most probable class, or all labels with a probability above one half.
@@ -378,3 +383,34 @@ def _empty(model: BaseEstimator, X: MatrixLike, dtype: DTypeLike, method: str) -
         "use predict_topk, or fewer samples at a time",
     )
     return np.empty(shape, dtype=dtype)
+
+
+class StackPredictor:
+    """Predictor of single samples by a stack, with its arguments.
+
+    Attributes
+    ----------
+    classes_, k, scores : as of `TopkPredictor`
+    """
+
+    def __init__(self, model: StackPredictions, k: int, scores: str, only: dict[str, Any]) -> None:
+        self._model, self._only = model, only
+        self.classes_, self.k, self.scores = model.classes_, k, scores
+
+    def __repr__(self) -> str:
+        parts = ", ".join(part.name for part in self._model._parts)
+        return f"StackPredictor({parts}, k={self.k}, scores={self.scores!r})"
+
+    def __call__(self, X: MatrixLike) -> tuple[np.ndarray, np.ndarray]:
+        """Find the k best classes of each sample, and their scores.
+
+        Parameters
+        ----------
+        X : array-like, sparse, or whatever the parts take
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples, k)
+        scores : ndarray of float32, shape (n_samples, k)
+        """
+        return self._model.predict_topk(X, self.k, self.scores, **self._only)

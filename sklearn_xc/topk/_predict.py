@@ -239,7 +239,8 @@ def checked_names(names: ArrayLike, estimator: Any) -> np.ndarray:
     if classes.dtype.kind not in "iu" or (classes != np.arange(len(classes))).any():
         raise ValueError(
             "names is for classes that are numbers from 0 on, such as the columns of an indicator; "
-            f"this {type(estimator).__name__} has labels of its own, such as {classes[0]!r}"
+            f"this {type(estimator).__name__} has labels of its own, such as {classes[0]!r}, and "
+            "answers with them: look its answers up in a table of names"
         )
     return names
 

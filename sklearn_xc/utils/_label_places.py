@@ -252,5 +252,13 @@ def check_names(names: np.ndarray, n_classes: int, argument: str = "names") -> N
     seen = set()
     for name in names.tolist():
         if name in seen:
-            raise ValueError(f"{argument} names two labels {_shown(name)}")
+            n_more = n_classes - len(set(names.tolist()))
+            hint = (
+                f"; {n_more} of {n_classes} repeat one before them: name labels by ids, or leave "
+                "label_names out and give names= to predict_topk"
+            )
+            raise ValueError(
+                f"{argument} names two labels {_shown(name)}"
+                f"{hint if argument == 'label_names' else ''}"
+            )
         seen.add(name)

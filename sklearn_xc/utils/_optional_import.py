@@ -6,16 +6,16 @@ from types import ModuleType
 # How to get each of them. hnswlib has no wheels: ours serve machines without a compiler, and do not
 # ask for it.
 HOW_TO_GET = {
-    "dask": 'Install it with `pip install "dask[array,distributed]"` or `"sklearn-xc[dask]"`.',
+    "dask": 'Install it with `pip install "dask[array,distributed]"`.',
     "hnswlib": (
         "Install it with `pip install hnswlib`: it is compiled on the spot and needs a C++ "
         "compiler; set HNSWLIB_NO_NATIVE=1 for a build that runs on other machines too."
     ),
-    "matplotlib": 'Install it with `pip install matplotlib` or `pip install "sklearn-xc[plots]"`.',
+    "matplotlib": "Install it with `pip install matplotlib`.",
     "onnx": "Install it with `pip install onnx`.",
     "pandas": "Install it with `pip install pandas`.",
-    "starlette": 'Install it with `pip install starlette` or `pip install "sklearn-xc[serve]"`.',
-    "uvicorn": 'Install it with `pip install uvicorn` or `pip install "sklearn-xc[serve]"`.',
+    "starlette": "Install it with `pip install starlette uvicorn`.",
+    "uvicorn": "Install it with `pip install uvicorn`.",
 }
 
 

@@ -94,6 +94,14 @@ def learner_of(estimator: Any) -> Any:
     return getattr(inner, "classifier_", inner)
 
 
+def rows_of_learner(estimator: Any, X: Any) -> Any:
+    """Return samples as the estimator of :func:`learner_of` takes them."""
+    inner = find_inner(estimator, "predict_topk")
+    vectorizer = getattr(inner.estimator, "vectorizer_", None)
+    X = inner.transform(X)
+    return X if vectorizer is None else vectorizer.transform(X)
+
+
 def names_after(transformers: list) -> np.ndarray | None:
     """Return the names of the features that come out of a chain of transformers.
 

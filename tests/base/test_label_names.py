@@ -110,7 +110,7 @@ def test_reports_and_displays(monkeypatch):
     ("names", "y", "message"),
     [
         (NAMES[1:], Y, "label_names must be 1-D with a name for each of the 12 labels"),
-        (np.repeat("a", 12), Y, "label_names names two labels 'a'"),
+        (np.repeat("a", 12), Y, "names two labels 'a'; 11 of 12 repeat one .* give names= to"),
         (NAMES, np.arange(200) % 3, "label_names is for the columns of an indicator"),
         (NAMES[::-1], FRAME, "label_names begins with 'topic 0', but y is a DataFrame"),
         (3, Y, "label_names"),

@@ -256,7 +256,13 @@ def test_short_indicators():
 
 @pytest.mark.parametrize(
     "texts",
-    [["a b", "b c"], np.array(["a b", "b c"]), pd.Series(["a b", "b c"]), np.array([["a"], ["b"]])],
+    [
+        ["a b", "b c"],
+        np.array(["a b", "b c"]),
+        pd.Series(["a b", "b c"]),
+        np.array([["a"], ["b"]]),
+        pd.DataFrame({"price": [1.0, 2.0], "title": ["a b", "b c"]}),
+    ],
 )
 def test_texts_in_the_place_of_rows(texts):
     for estimator in ESTIMATORS:

@@ -3,6 +3,7 @@
 import io
 
 import numpy as np
+import pandas as pd
 import pytest
 from _label_texts import CLASSES, NEW, PLAIN, ROWS, TEXTS, fitted
 from scipy import sparse
@@ -46,7 +47,16 @@ def test_labels_without_rows_are_found_by_their_names(y, classifier):
     assert scores.shape == (2, 2)
     assert model.predict_topk(NEW, k=1, exclude=["inv"])[0][0, 0] != "inv"
     assert sklearn_xc.predict_topk(model, NEW, k=1)[0].ravel().tolist() == ["inv", "sum"]
-    assert model.topk_predictor(1)(NEW[:1])[0].tolist() == [["inv"]]
+    answer = sklearn_xc.topk_predictor(model, 1)
+    assert answer(NEW[:1])[0].tolist() == [["inv"]]
+    assert (answer.k, answer.scores, answer.classes_.tolist()) == (1, "decision", sorted(there))
+    assert "k=1" in repr(answer)
+    if hasattr(model, "predict_proba"):
+        answer = sklearn_xc.topk_predictor(model, 2, scores="proba")
+        for found, wanted in zip(
+            answer(NEW), model.predict_topk(NEW, 2, scores="proba"), strict=True
+        ):
+            np.testing.assert_array_equal(found, wanted)
 
 
 def test_it_is_the_classifier_on_what_the_vectorizer_makes():
@@ -327,14 +337,21 @@ def test_wrappers():
     several = LabelTextClassifier(PLAIN, label_texts={0: "sort", 1: "total"})
     found = TopKThresholdClassifier(several, cv=2).fit(ROWS, indicator)
     assert found.predict(["sort"]).tolist() == [[1, 0]]
+    for y in (LISTS, pd.Series(LISTS)):
+        with pytest.raises(ValueError, match=r"y holds a list of labels .*MultiLabelBinarizer"):
+            TopKThresholdClassifier(several, cv=2).fit(ROWS, y)
 
 
 # ------------------------------------------------------------------------------- bad input
 
 BAD = {
     "one text": ({"X": "sort"}, ValueError, "X must be a sequence of texts"),
-    "numbers": ({"X": [1.0] * 12}, ValueError, "X holds 1.0, which is no text"),
-    "a missing row": ({"X": [None, *ROWS[1:]]}, ValueError, "X holds None"),
+    "numbers": ({"X": [1.0] * 12}, ValueError, "X holds 1.0, which is no text, for sample 0$"),
+    "missing rows": (
+        {"X": [*ROWS[:10], None, float("nan")]},
+        ValueError,
+        "X holds None, .* sample 10; 2 of 12 texts are missing: drop these samples, or fill them",
+    ),
     "a matrix": ({"X": np.eye(12)}, ValueError, r"got shape \(12, 12\)"),
     "fewer labels": ({"y": CLASSES[:-1]}, ValueError, "X has 12 texts, but y has labels for 11"),
     "no rows": ({"X": [], "y": []}, ValueError, "X has 0 texts"),

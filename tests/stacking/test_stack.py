@@ -176,6 +176,13 @@ def test_columns_of_an_indicator_have_names(tmp_path):
     np.testing.assert_array_equal(found[0], NAMES[numbers])
     np.testing.assert_array_equal(found[1], scores)
     assert named.topk_predictor(2, exclude=["c03"])(Q[:1])[0].shape == (1, 2)
+    answer = named.topk_predictor(2, "proba", exclude=["c03"])
+    assert (answer.k, answer.scores, len(answer.classes_)) == (2, "proba", 40)
+    wanted = named.predict_topk(Q[:3], 2, "proba", exclude=["c03"])
+    for found, same in zip(answer(Q[:3]), wanted, strict=True):
+        np.testing.assert_array_equal(found, same)
+    with pytest.raises(ValueError, match="scores must be 'decision' or 'proba'"):
+        named.topk_predictor(2, "probability")
     assert clone(named).fit(X, Y).classes_.tolist() == NAMES.tolist()
     named.add_labels(T[:2], ["new", "other"])
     assert named.classes_.tolist() == named.label_names.tolist() == [*NAMES, "new", "other"]

@@ -356,7 +356,7 @@ def test_a_history_may_repeat_items_and_a_dense_indicator_is_refused():
     once = model.predict_topk(X, 1, exclude=[[2, 0], [1], [0], []])[0].ravel()
     np.testing.assert_array_equal(found, once)
     for given in (X.astype(int), [["a"], ["a"]] * 2):
-        with pytest.raises(ValueError, match="twice|which is not in classes_"):
+        with pytest.raises(ValueError, match=r"twice|which is not in classes_"):
             model.predict_topk(X, 1, exclude=given)
     with pytest.raises(ValueError, match="labels names 2 twice for sample 0"):
         model.predict_topk(X, 1, labels=[[2, 2]] * 4)
