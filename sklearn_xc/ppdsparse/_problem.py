@@ -37,6 +37,7 @@ MOSTLY_MEAN = 0.5  # of the mean ||x||^2 about the mean row, below which dense r
 MULTIPLE = re.compile(r"((?P<factor>\d*\.?\d+(e[+-]?\d+)?)\s*\*\s*)?(?P<unit>auto|rows)")
 MOST_OF_UNIT = 1e6
 MANY_DIRECTIONS = 50  # where rows differ in fewer, l2 is smaller
+LARGEST_NORM = 1e24  # ||x||^2, so that ||x||^2 / l2 stays within float32
 LARGEST_WEIGHT = 1e30  # of a loss, so that sums of losses do too
 
 
@@ -139,6 +140,7 @@ class OneVsRestProblem(NamedTuple):
         if texts.n:
             rows = texts.below(rows, empty)
         inside = rows.inside(penalties.coordinates, empty)
+        _require_lengths_in_range(inside, scaled=not penalties.coordinates.changes_nothing)
         Y = texts.labels_below(Y, model._encoding.kind == "binary")
         return cls(inside, Y, weight_below, class_weight, penalties, texts.n, columns)
 
@@ -284,6 +286,17 @@ def _of_rows(
     else:
         strength = l1 / float(coordinates.scale)
     return Penalties(strength, _l2_of(inside, sample_weight, squares), coordinates)
+
+
+def _require_lengths_in_range(rows: Rows, scaled: bool) -> None:
+    """Raise ValueError if a row is too long for float32; scaled ones have a length of about 1."""
+    longest = rows.squared_norms().max()
+    if longest > LARGEST_NORM:
+        times = " times that of a usual one" if scaled else ""
+        raise ValueError(
+            f"X has a sample of squared length {longest:.3g}{times}; the solver computes in "
+            f"float32 and takes up to {LARGEST_NORM:g}{times and ' times'}: scale the features"
+        )
 
 
 def _without_far_rows(sample_weight: np.ndarray, squares: np.ndarray) -> np.ndarray:

@@ -25,7 +25,6 @@ from ._problem import OneVsRestProblem
 
 LOWEST_SCORE = np.float32(-1e18)  # of classes without positives: finite, and below any other
 DUALS = "dual_indptr", "dual_rows", "dual_values"  # of an earlier fit, class by class
-LARGEST_NORM = 1e24  # ||x||^2, so that ||x||^2 / l2 stays within float32
 # Of dense rows that are searched as bytes.
 FEWEST_ROWS, FEWEST_CLASSES, FEWEST_FEATURES = 8192, 32, 16
 MOST_FEATURES = 2**17  # a quarter of those whose sums of bytes are sure to stay within int32
@@ -125,7 +124,7 @@ def arrange(
     Y = Y.tocsc()
     Y.sort_indices()
     grades = Y.data if Y.dtype == np.float32 else None
-    norms = _norms_in_range(rows)
+    norms = rows.squared_norms().astype(np.float32)
     coarse = None
     # Section 5.3: the search may read larger entries only. Bytes are for searches that are exact.
     if feature_threshold > 0:
@@ -258,17 +257,6 @@ def _matrix_of(rows: Rows, scratch: Scratch, rounded: ByteRows | None, n_threads
         columns = *columns, *divide_columns(*columns, rows.shape[0])
     given = rows.indptr, rows.indices, rows.data, rows.dense, rows.shape[1], *columns
     return Matrix(*given, rounded=rounded)
-
-
-def _norms_in_range(rows: Rows) -> np.ndarray:
-    """Return ||x_i||^2 in float32, or raise ValueError."""
-    norms = rows.squared_norms()
-    if norms.max() > LARGEST_NORM:
-        raise ValueError(
-            f"X has a sample of squared length {norms.max():.3g}; the solver computes in float32 "
-            f"and takes up to {LARGEST_NORM:g}: scale the features"
-        )
-    return norms.astype(np.float32)
 
 
 def _dual_arrays(dual: sparse.csr_array) -> Arrays:

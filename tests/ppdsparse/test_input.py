@@ -133,6 +133,15 @@ def test_x_whose_squares_leave_float32(container):
     assert_refused(PPDSparseClassifier(0.1, 1.0), container(bad), LABELS, ValueError, message)
 
 
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_x_whose_samples_are_too_unlike_in_length(container):
+    """Samples are scaled first, and no length of a scaled one is a length in X."""
+    small = np.float32(1e-15) * X
+    small[3] = 1
+    message = r"length \S+ times that of a usual one; .* up to 1e\+24 times: scale the features"
+    assert_refused(PPDSparseClassifier(), container(small), LABELS, ValueError, message)
+
+
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
