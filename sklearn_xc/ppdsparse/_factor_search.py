@@ -5,6 +5,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 START = 0.3  # of l2: the middle of what data sets ask for, and cheaper to fit than 1
+START_FOR_SEVERAL = 1.0  # where samples have several labels, which more often want it
 HALF_STEP = np.log(10) / 4  # of the logarithm of l2, which the top is from the best pair at most
 # Standard errors that a gain has to exceed: of a step along l2, and of a step to each l1. A
 # stronger l1 makes a smaller model and need only be as good, nearly as good where samples have
@@ -39,8 +40,10 @@ def choose_factors(
     parabola along l2. At another l1 this is as wide as at 1, and one more pair tells where it is.
     """
     line = [(1.0, l2) for l2 in l2_factors]
-    start = 1.0, START if len(l2_factors) > 1 else 1.0
-    pair = _climb(scores, line, start, (-1, 1))
+    start = START if scores.one_label else START_FOR_SEVERAL
+    # First the way in which it is more often right.
+    ways = (-1, 1) if scores.one_label else (1, -1)
+    pair = _climb(scores, line, (1.0, start if len(l2_factors) > 1 else 1.0), ways)
     ways = (-1, 1) if _clean(scores, pair[1]) else (1, -1)
     l1, l2 = _climb(scores, [(l1, pair[1]) for l1 in l1_factors], pair, ways)
     bend, slope = _parabola(scores, line, pair)

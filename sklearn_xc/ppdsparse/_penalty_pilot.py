@@ -32,7 +32,7 @@ from ._solver import arrange, fit_classes
 # Factors on the penalties that the rows suggest, which are the first pair.
 L1_FACTORS, L2_FACTORS = (0.02, 0.2, 1.0, 4.0), (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 SINGLE = 0.2, 0.3  # factors where no label has two samples
-TOL = 0.05  # of the fits: with 0.1 they stay too near those that they begin from
+TOL = 0.1  # of the fits: with 0.05 they take a fifth longer and choose no better
 
 MOST_DRAWN, FEWEST_HELD = 500, 100  # held-out samples that are drawn; fewest of all
 FEWEST_FOR_WORK = 75  # of all where there are more, but with too many classes to fit
@@ -48,16 +48,18 @@ FEW_CLASSES = 100  # which are those of the drawn samples anyway
 # data sets of 160 to 19,000 classes take, half of what a sixth does. A fit of a pilot may have this
 # share of those of the whole fit, or as many as have so many entries of samples.
 CLASS_VISITS, POSITIVE_VISITS = 3000, 100
-WORK_SHARE, LEAST_WORK = 0.08, 1e8
-ROW_ENTRIES, AT_ONCE = 8, 8  # what a visit costs beside its entries; of dense samples at a time
+# Samples of several labels tell more each and take half.
+WORK_SHARE, LEAST_WORK, LEAST_FOR_SEVERAL = 0.08, 1e8, 5e7
+ROW_ENTRIES, AT_ONCE = 8, 4  # what a visit costs beside its entries; of dense samples at a time
 FEWEST_POSITIVES, POSITIVES_SHARE = 20_000, 10  # positives kept, at most so many or one in so many
-MOST_POSITIVES = 50  # of a class that are sure to be kept, or a quarter of them
+# Positives of a class that are sure to be kept, or a quarter of them; of samples of several labels.
+MOST_POSITIVES, MOST_OF_SEVERAL = 50, 16
 OTHERS_SHARE, MOST_OTHERS = 2, 50_000  # one in so many of the other samples is kept, or fewer
 PRODUCTS_AT_ONCE, SCORES_AT_ONCE = 1 << 18, 1 << 18
 SEED = 0  # the same samples are held out whatever the seed of the descent
 
 TOP = 5
-ONE_LABEL = 1.3  # labels of a sample, below which the best label counts half of the score
+ONE_LABEL = 1.3  # labels of a sample, below which it counts as a sample of one
 LOWEST = -1e9  # score of a class without positives
 
 
@@ -312,10 +314,11 @@ def _candidates(
     n_labels = Y.nnz / Y.shape[0]
     k = max(1, round(N_NEIGHBOURS / n_labels))
     visits = CLASS_VISITS + POSITIVE_VISITS * counts
-    of_pilot = CLASS_VISITS + POSITIVE_VISITS * np.minimum(counts, MOST_POSITIVES)
+    of_pilot = CLASS_VISITS + POSITIVE_VISITS * np.minimum(counts, _most_positives(n_labels))
     entries = len(problem.rows.data) / problem.rows.shape[0]
     entries = ROW_ENTRIES + (entries / AT_ONCE if problem.rows.dense else entries)
-    most = max(WORK_SHARE * visits.sum(), LEAST_WORK / entries)
+    least = LEAST_WORK if n_labels < ONE_LABEL else LEAST_FOR_SEVERAL
+    most = max(WORK_SHARE * visits.sum(), least / entries)
     there, near, n_drawn = np.full(Y.shape[1], Y.shape[1] == 1), [], 0
     while n_drawn < len(drawn):
         some = drawn[n_drawn : n_drawn + DRAWN_AT_ONCE]
@@ -333,6 +336,11 @@ def _candidates(
     return n_drawn, np.flatnonzero(there), np.concatenate(near)
 
 
+def _most_positives(n_labels: float) -> int:
+    """Return how many positives of a class are sure to be kept, by the labels of a sample."""
+    return MOST_POSITIVES if n_labels < ONE_LABEL else MOST_OF_SEVERAL
+
+
 def _training_samples(
     Y: sparse.csr_array, samples: np.ndarray, near: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -344,7 +352,8 @@ def _training_samples(
     columns = sparse.csc_array(Y[order])
     place = np.arange(columns.nnz) - np.repeat(columns.indptr[:-1], np.diff(columns.indptr))
     n_labels, budget = np.diff(Y.indptr), 2 * max(FEWEST_POSITIVES, Y.nnz // POSITIVES_SHARE)
-    for most in MOST_POSITIVES, MOST_POSITIVES // 2, MOST_POSITIVES // 4:  # of many labels a sample
+    of_class = _most_positives(Y.nnz / max(1, np.count_nonzero(n_labels)))
+    for most in of_class, of_class // 2, of_class // 4:  # of many labels a sample
         kept = np.zeros(len(samples), dtype=bool)
         kept[order[columns.indices[place < most]]] = True
         if n_labels[kept].sum() <= budget:

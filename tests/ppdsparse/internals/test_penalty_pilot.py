@@ -14,7 +14,7 @@ from sklearn_xc.datasets import make_xc_classification
 from sklearn_xc.metrics import ndcg_at_k
 from sklearn_xc.ppdsparse import _penalty_pilot as pilot
 from sklearn_xc.ppdsparse import _solver
-from sklearn_xc.ppdsparse._factor_search import START, choose_factors
+from sklearn_xc.ppdsparse._factor_search import START, START_FOR_SEVERAL, choose_factors
 from sklearn_xc.ppdsparse._problem import OneVsRestProblem, Penalties
 from sklearn_xc.utils._callbacks import Progress
 from sklearn_xc.utils._coordinates import Coordinates
@@ -50,9 +50,10 @@ def test_the_search_ends_at_the_top_of_a_surface(peak):
     assert l2 == pytest.approx(peak[1], rel=1e-6)
 
 
-def test_a_gain_within_half_a_standard_error_moves_no_l2():
-    scores = SimpleNamespace(mean=lambda *_: 0.0, gain=lambda *_: 0.4, one_label=True)
-    assert choose_factors(scores, (1.0,), pilot.L2_FACTORS) == (1.0, START)
+@pytest.mark.parametrize(("one_label", "start"), [(True, START), (False, START_FOR_SEVERAL)])
+def test_a_gain_within_half_a_standard_error_moves_no_l2(one_label, start):
+    scores = SimpleNamespace(mean=lambda *_: 0.0, gain=lambda *_: 0.4, one_label=one_label)
+    assert choose_factors(scores, (1.0,), pilot.L2_FACTORS) == (1.0, start)
 
 
 @pytest.mark.parametrize(
@@ -122,6 +123,35 @@ def test_a_pilot_fits_no_more_classes_than_a_share_of_the_work_allows():
     with mock.patch.object(pilot, "LEAST_WORK", 0), mock.patch.object(pilot, "WORK_SHARE", 0.5):
         share = pilot.pilot_of(problem)
     assert 300 < share.problem.Y.shape[1] <= 400
+
+
+def test_a_pilot_on_dense_samples_fits_fewer_classes_the_more_features_they_have():
+    X, y = near_copies(800, 6, 0.0)
+    Y = sparse.csr_array((np.ones(len(y)), (np.arange(len(y)), y)))
+    visits, fitted = pilot.CLASS_VISITS + 6 * pilot.POSITIVE_VISITS, []
+    for n_features in 16, 64:
+        dense = X[:, :n_features].toarray().astype(np.float32)
+        with mock.patch.object(pilot, "LEAST_WORK", 300 * visits * 12):
+            fitted.append(pilot.pilot_of(problem_of(dense, Y)).problem.Y.shape[1])
+    # a visit costs 8 + 16 / 4 = 12 of the 16 features, twice as much of the 64
+    assert fitted[0] <= 300
+    assert fitted[1] < fitted[0]
+
+
+def test_samples_of_several_labels_take_less_work():
+    X, Y = make_xc_classification(3000, 400, 30, n_labels=3, random_state=0)
+    X, Y = sparse.csr_array(X, dtype=np.float32), sparse.csr_array(Y)
+    few = pilot.pilot_of(problem_of(X, Y)).problem.Y.shape[0]
+    with mock.patch.object(pilot, "MOST_OF_SEVERAL", pilot.MOST_POSITIVES):
+        many = pilot.pilot_of(problem_of(X, Y)).problem.Y.shape[0]
+    assert few < many
+    X, Y = make_xc_classification(3000, 400, 600, n_labels=3, random_state=0)
+    X, Y = sparse.csr_array(X, dtype=np.float32), sparse.csr_array(Y)
+    n_classes = []
+    for least in 1e7, 1e12:
+        with mock.patch.object(pilot, "LEAST_FOR_SEVERAL", least):
+            n_classes.append(pilot.pilot_of(problem_of(X, Y)).problem.Y.shape[1])
+    assert n_classes[0] < n_classes[1]
 
 
 @pytest.mark.parametrize("n_labels", [1, 6])
