@@ -1,7 +1,6 @@
 """Texts of labels, and how much a sample is like them."""
 
 import numpy as np
-from scipy import sparse
 
 from ..utils._records import is_a, is_array, is_count, record
 from ..utils._rows import Rows
@@ -65,24 +64,43 @@ class LabelTexts(Cached):
         """
         if not len(self.label_of):
             return no_pairs(queries.shape[0])
-        if isinstance(self.rows, RowLists):
-            found = self.rows.matches(queries, n_threads)
-        else:
-            found = sparse.csr_array(np.maximum(self.rows.scores(queries, n_threads), 0))
-        row = np.repeat(np.arange(queries.shape[0]), np.diff(found.indptr))
-        labels, values = self.label_of[found.indices], found.data
-        kept = values > 0
-        row, labels, values = row[kept], labels[kept], values[kept]
-        if not self._one_each:
-            # The best text of a label speaks for it, not their sum: a label with many synonyms
-            # would win by their number.
-            order = np.lexsort((-values, labels, row))
-            row, labels, values = row[order], labels[order], values[order]
-            first = np.ones(len(row), dtype=bool)
-            first[1:] = (np.diff(row) != 0) | (np.diff(labels) != 0)
-            row, labels, values = row[first], labels[first], values[first]
-        counts = np.bincount(row, minlength=queries.shape[0])
-        return np.append(0, np.cumsum(counts)).astype(np.int64), labels, values
+        starts, texts, values = self._alike(queries, n_threads)
+        labels = self.label_of[texts]
+        if self._one_each:
+            return starts, labels, values
+        # The best text of a label speaks for it, not their sum: a label with many synonyms would
+        # win by their number.
+        row = np.repeat(np.arange(queries.shape[0]), np.diff(starts))
+        order = np.lexsort((-values, labels, row))
+        row, labels, values = row[order], labels[order], values[order]
+        first = np.ones(len(row), dtype=bool)
+        first[1:] = (np.diff(row) != 0) | (np.diff(labels) != 0)
+        return (
+            _starts_of(np.bincount(row[first], minlength=queries.shape[0])),
+            labels[first],
+            values[first],
+        )
+
+    def _alike(self, queries: Rows, n_threads: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return as `matches` the texts with a similarity above zero."""
+        if not isinstance(self.rows, RowLists):
+            scores = self.rows.scores(queries, n_threads)
+            above = scores > 0
+            # Numbers of texts by one mask of the same shape: a CSR matrix of the scores and three
+            # copies took 0.13 ms a query beside 0.30 of the products (3,039 texts), this 0.08.
+            texts = np.broadcast_to(np.arange(scores.shape[1], dtype=np.int32), scores.shape)
+            return _starts_of(np.count_nonzero(above, axis=1)), texts[above], scores[above]
+        found = self.rows.matches(queries, n_threads)
+        above = found.data > 0
+        if above.all():
+            return found.indptr.astype(np.int64), found.indices, found.data
+        starts = np.append(0, np.cumsum(above))[found.indptr].astype(np.int64)
+        return starts, found.indices[above], found.data[above]
+
+
+def _starts_of(counts: np.ndarray) -> np.ndarray:
+    """Return where each of some lists begins that follow one another, and the end."""
+    return np.append(0, np.cumsum(counts)).astype(np.int64)
 
 
 def _reordered(part: RowLists | DenseRows, order: np.ndarray) -> RowLists | DenseRows:
