@@ -1,4 +1,4 @@
-"""Which files of the package the samples come to in a fit, by watching one."""
+"""Which files of the package the samples come to in a call, by watching one."""
 
 import sys
 from dataclasses import is_dataclass
@@ -38,7 +38,12 @@ def road_of(estimator, X, y, **fit_params):
     road : list of str
         Paths within the package, without the suffix.
     """
-    road, n_samples = [], X.shape[0]
+    return road_of_call(lambda: estimator.fit(X, y, **fit_params), X.shape[0])
+
+
+def road_of_call(call, n_samples):
+    """The same of any call with so many samples."""
+    road = []
 
     def watch(frame, event, _):
         if event != "call":
@@ -52,7 +57,7 @@ def road_of(estimator, X, y, **fit_params):
 
     sys.setprofile(watch)
     try:
-        estimator.fit(X, y, **fit_params)
+        call()
     finally:
         sys.setprofile(None)
     return road

@@ -72,6 +72,7 @@ WRAPPERS = [
 
 # Passes over the few samples of a check: by themselves these take 500 to 5,000 (time).
 FEW_PASSES = {
+    sklearn_xc.AugmentReduceClassifier: 100,
     sklearn_xc.LDGSClassifier: 100,
     sklearn_xc.MemoirSVC: 50,
     sklearn_xc.ImplicitSoftmaxRegressor: 50,

@@ -1,8 +1,8 @@
-"""The road of X: from `fit` to the kernels through few files, and through none of them twice."""
+"""The road of X: from `fit` or `predict_topk` to the kernels through few files."""
 
 import numpy as np
 import pytest
-from _road import n_returns, road_of
+from _road import n_returns, road_of, road_of_call
 
 import sklearn_xc
 from sklearn_xc.datasets import make_xc_classification
@@ -22,6 +22,8 @@ DATA = {
     "labels of dense rows": (DENSE, Y, None),
 }
 MOST_FILES = 6
+MOST_STOPS_OF_PREDICTION = 5
+SEARCHES = 1  # a stop more of LDGSClassifier, whose predict_topk has a parameter of its own
 PILOT = 1  # a file more of PPDSparse, which chooses penalties before its solver runs
 # Of the softmax models a copy of some rows takes a road of its own where the ridge is searched.
 GIVEN = {
@@ -73,6 +75,18 @@ def test_it_begins_at_fit_and_x_becomes_float32_at_one_place(name):
     beginning = [ESTIMATORS[name], "utils/_callbacks", "base/_validation", "utils/_matrix"]
     assert road[: len(beginning)] == beginning
     assert all(place.split("/")[0] in (beginning[0].split("/")[0], "softmax") for place in road[4:])
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_rows_to_predict_go_straight_to_the_index(name):
+    model = getattr(sklearn_xc, name)(n_jobs=1, random_state=0, **GIVEN.get(name, {}))
+    if name != "PPDSparseClassifier":
+        model.set_params(max_iter=2)
+    model.fit(X, CODES)
+    road = road_of_call(lambda: model.predict_topk(X), N_SAMPLES)
+    assert n_returns(road) <= 1, road
+    assert len(road) <= MOST_STOPS_OF_PREDICTION + SEARCHES * (name == "LDGSClassifier"), road
 
 
 def test_a_file_that_is_gone_back_to_is_seen():

@@ -2,7 +2,7 @@
 
 from numbers import Integral, Real
 
-from ..base._validation import WEIGHT_OF_TEXTS, Interval, StrOptions
+from ..base._validation import OF_EARLY_STOPPING, OF_TRAINING, Interval, StrOptions
 from ..softmax._class_sampling import SAMPLINGS
 from ..utils._csr import LARGEST_INDEX
 from ._bounds import LOCAL_STEPS
@@ -45,13 +45,6 @@ CONSTRAINTS = {
     "alpha": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
     "init_scale": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
     "tol": [Interval(Real, 0, None, closed="left"), None],
-    "early_stopping": ["boolean"],
-    "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-    "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-    "class_weight": [StrOptions({"balanced", "propensity"}), dict, None],
-    "n_jobs": [Integral, None],
-    "random_state": ["random_state"],
-    "verbose": ["verbose"],
-    "warm_start": ["boolean"],
-    "label_feature_weight": WEIGHT_OF_TEXTS,
+    **OF_EARLY_STOPPING,
+    **OF_TRAINING,
 }

@@ -5,7 +5,7 @@ The only module that touches private names of scikit-learn.
 
 import os
 from dataclasses import replace
-from numbers import Real
+from numbers import Integral, Real
 from threading import get_ident
 from typing import Any, TypeVar
 
@@ -48,7 +48,8 @@ from ._named_classes import encode_among
 from ._used_columns import n_columns_to_pay
 
 __all__ = [
-    "WEIGHT_OF_TEXTS",
+    "OF_EARLY_STOPPING",
+    "OF_TRAINING",
     "HasMethods",
     "Interval",
     "Options",
@@ -65,8 +66,21 @@ __all__ = [
 
 Estimator = TypeVar("Estimator")
 
-# The range of `label_feature_weight`: float32 holds its products with other weights.
-WEIGHT_OF_TEXTS = [Interval(Real, 0, 1e6, closed="both")]
+# The ranges of parameters that several estimators share.
+OF_TRAINING: dict[str, list[Any]] = {
+    "class_weight": [StrOptions({"balanced", "propensity"}), dict, None],
+    "n_jobs": [Integral, None],
+    "random_state": ["random_state"],
+    "verbose": ["verbose"],
+    "warm_start": ["boolean"],
+    # float32 holds its products with other weights
+    "label_feature_weight": [Interval(Real, 0, 1e6, closed="both")],
+}
+OF_EARLY_STOPPING: dict[str, list[Any]] = {
+    "early_stopping": ["boolean"],
+    "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+    "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+}
 
 # Other threads do not live on in a forked child: nobody would ever end the fits that they had
 # begun.

@@ -2,7 +2,7 @@
 
 from numbers import Integral, Real
 
-from ..base._validation import WEIGHT_OF_TEXTS, Interval, StrOptions
+from ..base._validation import OF_TRAINING, Interval, StrOptions
 from ..softmax._class_sampling import SAMPLINGS
 from ..training._schedules import DECAY
 from ..utils._csr import LARGEST_INDEX
@@ -41,10 +41,5 @@ CONSTRAINTS = {
     "intercept_scaling": [StrOptions({"auto"}), Interval(Real, 0, 1e12, closed="right")],
     "shuffle": ["boolean"],
     "compute_loss": ["boolean"],
-    "class_weight": [StrOptions({"balanced", "propensity"}), dict, None],
-    "n_jobs": [Integral, None],
-    "random_state": ["random_state"],
-    "verbose": ["verbose"],
-    "warm_start": ["boolean"],
-    "label_feature_weight": WEIGHT_OF_TEXTS,
+    **OF_TRAINING,
 }

@@ -43,7 +43,6 @@ RATES_OF_STREAMS = dict.fromkeys(PUBLISHED_SIZES, 1.0) | {"umax": 0.1, "sgd": 0.
 # model.
 STEP_COST = 100
 WORTH = 2000
-SEARCH = 1.7  # a fit with its rate search, in fits
 
 
 def chosen_solver(n_classes: int, entries_a_row: float) -> str:

@@ -2,7 +2,7 @@
 
 from numbers import Integral, Real
 
-from ..base._validation import WEIGHT_OF_TEXTS, Interval, RealNotInt, StrOptions
+from ..base._validation import OF_EARLY_STOPPING, OF_TRAINING, Interval, RealNotInt, StrOptions
 from ..utils._csr import LARGEST_INDEX
 
 CONSTRAINTS = {
@@ -34,15 +34,8 @@ CONSTRAINTS = {
     ],
     "max_iter": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
     "alpha": [StrOptions({"auto"}), Interval(Real, 0, 1e12, closed="both")],
-    "early_stopping": ["boolean"],
-    "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-    "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-    "class_weight": [StrOptions({"balanced", "propensity"}), dict, None],
-    "n_jobs": [Integral, None],
-    "random_state": ["random_state"],
-    "verbose": ["verbose"],
-    "warm_start": ["boolean"],
-    "label_feature_weight": WEIGHT_OF_TEXTS,
+    **OF_EARLY_STOPPING,
+    **OF_TRAINING,
     "label_names": ["array-like", None],
     "graded": ["boolean"],
 }

@@ -2,7 +2,7 @@
 
 from numbers import Integral, Real
 
-from ..base._validation import WEIGHT_OF_TEXTS, Interval, Options, StrOptions
+from ..base._validation import OF_EARLY_STOPPING, OF_TRAINING, Interval, Options, StrOptions
 from ..calibration._mixin import CalibratedMixin
 from ..utils._csr import LARGEST_INDEX
 
@@ -21,15 +21,8 @@ CONSTRAINTS = {
     "sampling": [StrOptions({"uniform", "balanced"})],
     "average": ["boolean"],
     "normalize_scores": ["boolean"],
-    "early_stopping": ["boolean"],
-    "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-    "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-    "class_weight": [StrOptions({"balanced", "propensity"}), dict, None],
-    "n_jobs": [Integral, None],
-    "random_state": ["random_state"],
-    "verbose": ["verbose"],
-    "warm_start": ["boolean"],
-    "label_feature_weight": WEIGHT_OF_TEXTS,
+    **OF_EARLY_STOPPING,
+    **OF_TRAINING,
     **CalibratedMixin._calibration_constraints,
 }
 

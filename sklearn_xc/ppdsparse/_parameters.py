@@ -4,7 +4,7 @@ import math
 import os
 from numbers import Integral, Real
 
-from ..base._validation import WEIGHT_OF_TEXTS, Interval, StrOptions
+from ..base._validation import OF_TRAINING, Interval, StrOptions
 from ..calibration._mixin import CalibratedMixin
 
 # Section 6 of the paper: lambda = 0.01 and tau = 1 "for most of data sets", of the grid
@@ -44,16 +44,11 @@ CONSTRAINTS = {
     "delta": [Interval(Real, 0, None, closed="neither")],
     "feature_threshold": [Interval(Real, 0, None, closed="left")],
     "pruning": [Interval(Real, 0, None, closed="left")],
-    "class_weight": [StrOptions({"balanced", "propensity"}), dict, None],
-    "n_jobs": [Integral, None],
-    "random_state": ["random_state"],
-    "verbose": ["verbose"],
-    "warm_start": ["boolean"],
+    **OF_TRAINING,
     **CalibratedMixin._calibration_constraints,
     "checkpoint": [str, os.PathLike, None],
     "keep_checkpoint": ["boolean"],
     "scratch": [str, os.PathLike, None],
     "label_names": ["array-like", None],
     "graded": ["boolean"],
-    "label_feature_weight": WEIGHT_OF_TEXTS,
 }

@@ -1,14 +1,17 @@
 """Boosted trees of scikit-learn, kept as plain arrays."""
 
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.ensemble import HistGradientBoostingClassifier
 from threadpoolctl import threadpool_limits
 
 from .._kernels.stacking import _trees as kernel
 from ..neighbors._cached import Cached
 from ..utils._records import is_array, is_count, is_number, record
+
+if TYPE_CHECKING:
+    from sklearn.ensemble import HistGradientBoostingClassifier
 
 N_TREES, RATE, N_LEAVES, SMALLEST_LEAF, RIDGE = 100, 0.1, 31, 100, 1.0
 # Of about 90 candidates of a sample one or two are right. A quarter of the wrong ones teaches as
@@ -133,6 +136,9 @@ def fit_trees(
     share = min(1.0, max(NEGATIVES, ENOUGH_PAIRS / max(1, len(hits))))
     kept = hits | (rng.random_sample(len(hits)) < share)
     n_kept = int((kept & ~hits).sum())
+    # Here, as `import sklearn_xc` need not wait for all of scikit-learn's forests.
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
     model = HistGradientBoostingClassifier(
         max_iter=N_TREES,
         learning_rate=RATE,
@@ -148,7 +154,7 @@ def fit_trees(
     return trees_of(model, shift)
 
 
-def trees_of(model: HistGradientBoostingClassifier, shift: float = 0.0) -> Trees:
+def trees_of(model: "HistGradientBoostingClassifier", shift: float = 0.0) -> Trees:
     """Return the trees of a fitted HistGradientBoostingClassifier of two classes.
 
     Its features hold no missing values and no categories.

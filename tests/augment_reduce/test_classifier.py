@@ -39,7 +39,7 @@ def optimum(digits):
     ("options", "excess"),
     [
         ({"bound": "exact", "learning_rate": 0.3}, 0.01),
-        ({"n_sampled_classes": 9, "learning_rate": 0.3}, 0.02),
+        in_full(({"n_sampled_classes": 9, "learning_rate": 0.3}, 0.02)),
         ({"n_sampled_classes": 3, "learning_rate": 0.1}, 0.04),
         ({"n_sampled_classes": 1, "learning_rate": 0.1}, 0.08),  # with draws apart
         in_full(({"n_sampled_classes": 3, "learning_rate": 0.1, "sampling": "frequency"}, 0.05)),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from _full import in_full
 from _label_features import (
     DENSE,
     FORMS,
@@ -52,7 +53,7 @@ SEVERAL = ["PPDSparseClassifier", "PPDSparseClassifierCV", "LDGSClassifier"]
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("weight", [None, RNG.uniform(0.5, 2, N_SAMPLES)], ids=["", "weights"])
+@pytest.mark.parametrize("weight", [in_full(None), RNG.uniform(0.5, 2, N_SAMPLES)])
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_texts_are_further_rows(name, form, weight):
     X, T = FORMS[form]

@@ -4,6 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from _full import rest_in_full
 from scipy import sparse
 from sklearn.base import clone
 
@@ -68,7 +69,7 @@ def test_features(estimator, width, monkeypatch):
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=ids)
-@pytest.mark.parametrize("width", [10**7, 10**8, LARGEST])
+@pytest.mark.parametrize("width", rest_in_full([10**7, 10**8, LARGEST], LARGEST))
 def test_few_of_many_features(estimator, width):
     X, narrow = spread(width), sparse.csr_array(np.eye(N))
     expected = clone(estimator).fit(narrow, Y)

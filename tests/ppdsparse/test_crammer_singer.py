@@ -46,7 +46,7 @@ def objective(X, own, coef, intercept, costs, l1=L1, l2=L2):
     return l1 * np.abs(coef).sum() + l2 / 2 * squares + losses
 
 
-def solved(X, own, n_classes, costs, n_steps=3000):
+def solved(X, own, n_classes, costs, n_steps=1000):
     """The smallest objective that accelerated proximal gradient steps reach."""
     X = np.hstack([X, np.ones((len(X), 1))])
     W = V = np.zeros((n_classes, X.shape[1]))
