@@ -241,10 +241,12 @@ cdef int order_visits(Workspace work, Py_ssize_t c) except -1 nogil:
 cdef void copy_row(Row row, int32_t *places, float *values) noexcept nogil:
     """Copy features and values, filled up to whole vectors."""
     cdef Py_ssize_t e
+    if row.n == 0:  # it has no vector, and among others like it not even an array to write to
+        return
     memcpy(places, row.features, row.n * sizeof(int32_t))
     memcpy(values, row.values, row.n * sizeof(float))
     # A place that is there and a value of zero, so that loops over vectors need no end of their
-    # own. A row without entries has no vector.
+    # own.
     for e in range(row.n, padded(row.n)):
         places[e] = places[0]
         values[e] = 0
