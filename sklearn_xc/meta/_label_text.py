@@ -46,7 +46,7 @@ class LabelTextClassifier(
     classifier : estimator, default=None
         A classifier whose `fit` takes `label_features`; None is
         ``TopKStackingClassifier(random_state=0)``, the most precise. It holds out samples and fits
-        each of its parts twice: ``PPDSparseClassifier(random_state=0)`` takes a fifth to two
+        each of its parts at least twice: ``PPDSparseClassifier(random_state=0)`` takes at most two
         fifths of the time, :class:`TopKNeighborsClassifier` can take in samples and labels later.
     vectorizer : transformer, default=None
         From texts to samples of numbers; None is ``TfidfVectorizer(sublinear_tf=True,

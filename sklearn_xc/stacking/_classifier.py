@@ -41,7 +41,7 @@ from ..utils._typing import LabelsLike, MatrixLike, RandomState
 from ._boosting import Trees
 from ._final import Form, Linear
 from ._fit_parts import TEXTS, PartData, chooses_by_trial, default_parts, fit_part
-from ._held_out import hold_out, without_labels
+from ._held_out import StackHeldOut, hold_out, without_labels
 from ._input import read_data
 from ._judge import hits_of
 from ._label_facts import LabelFacts
@@ -79,8 +79,9 @@ class TopKStackingClassifier(
     k : int, default=30
         Labels that each part names.
     cv : float, default=0.2
-        Share of the samples that are held out once from copies of the parts, at most 12,000
-        samples.
+        Share of the samples that are held out from copies of the parts, at most 12,000 samples.
+        Where these are fewer than 100, and with `refit`, up to five such shares are held out, one
+        after the other, and the second stage learns from all.
     refit : bool, default=True
         Whether the parts are fitted again on all samples. False saves that time: the parts then
         have never seen the samples that are held out.
@@ -275,44 +276,49 @@ class TopKStackingClassifier(
         """Fit parts and second stage on data that were checked."""
         # Parts must not have seen the samples that teach the second stage: their scores there would
         # be those of samples learnt by heart. One split, so that each part is fitted once more, not
-        # five times.
+        # five times. Few samples are worth five: fits are fast, and choices need them.
         rng = np.random.RandomState(seed)
         hidden_share = self.hidden_labels if data.label_features is not None else 0.0
-        held_out = hold_out(data.truth, data.weight, self.cv, hidden_share, data.one_a_row, rng)
-        train = data.rows(held_out.train, held_out.hidden)
+        given = data.truth, data.weight, self.cv, hidden_share, data.one_a_row, rng
+        folds = hold_out(*given, once=not self.refit)
         parts = self.estimators
         if parts is None:
             parts = default_parts(data, self.n_jobs, seed)
         self._require_takers(parts, data, texts)
-        whole, fitted = {}, []
-        for name, part in parts:
-            only_texts = self.estimators is None and name == TEXTS
-            if self.refit and chooses_by_trial(part):
-                whole[name] = fit_part(part, data, only_texts)
-                part = with_choices_of(part, whole[name])
-            fitted.append((name, fit_part(part, train, only_texts)))
         names = [name for name, _ in parts]
-        codes = [codes_of_part(name, part, data.classes) for name, part in fitted]
-        facts = LabelFacts.of(train.truth, texts)
-        stack = Stack(
-            [StackPart(name, code) for name, code in zip(names, codes, strict=True)],
-            [part for _, part in fitted],
-            None,
-            None,
-            facts,
-            sparse.issparse(data.X),
-            len(data.classes),
-            self.k,
-            effective_threads(self.n_jobs),
-        )
+        whole, stacks = {}, []
+        for fold in folds:
+            train, fitted = data.rows(fold.train, fold.hidden), []
+            for name, part in parts:
+                only_texts = self.estimators is None and name == TEXTS
+                if self.refit and chooses_by_trial(part):
+                    if name not in whole:
+                        whole[name] = fit_part(part, data, only_texts)
+                    part = with_choices_of(part, whole[name])
+                fitted.append(fit_part(part, train, only_texts))
+            pairs = zip(names, fitted, strict=True)
+            codes = [codes_of_part(name, part, data.classes) for name, part in pairs]
+            facts = LabelFacts.of(train.truth, texts)
+            stack = Stack(
+                [StackPart(name, code) for name, code in zip(names, codes, strict=True)],
+                fitted,
+                None,
+                None,
+                facts,
+                sparse.issparse(data.X),
+                len(data.classes),
+                self.k,
+                effective_threads(self.n_jobs),
+            )
+            stacks.append(stack)
         # Parts that stay are fitted on all samples: frequencies, margins and sums of neighbours
         # shift by the fifth that was held out, and features are made so as to shift little.
-        problem, misses = self._problem(stack, data.rows(held_out.test), held_out.hidden)
+        problem, misses = self._problem(stacks, data, folds)
         learnt = learn(problem, names, codes, self.final, seed)
         self._set(learnt, misses)
         self._counted = stack.counted
         # Those that stay are fitted on all samples.
-        estimators = [fitted[i] for i in learnt.chosen]
+        estimators = [(names[i], fitted[i]) for i in learnt.chosen]
         if self.refit:
             given = [parts[i] for i in learnt.chosen]
             estimators = [(n, whole[n] if n in whole else fit_part(p, data)) for n, p in given]
@@ -343,32 +349,36 @@ class TopKStackingClassifier(
             )
 
     def _problem(
-        self, stack: Stack, test: PartData, hidden: np.ndarray
+        self, stacks: list[Stack], data: PartData, folds: list[StackHeldOut]
     ) -> tuple[StackProblem, float]:
         """Return the pairs of held-out samples, and how often a label beyond them is true."""
-        seen, words = stack.part_rows(test.X), stack.words(test.X)
-        blocks, of_labels = [], []
-        for start in range(0, n_rows(test.X), BLOCK):
-            stop = min(n_rows(test.X), start + BLOCK)
-            found = stack.candidates(seen, start, stop)
-            block = None if words is None else words.block(start, stop)
-            of_labels.append(
-                stack.facts.features(block, found.row, found.starts, found.places, stack.n_threads)
-            )
-            blocks.append(found)
-        candidates = gathered(blocks)
-        hits = hits_of(candidates.row, candidates.places, test.truth)
-        n_true = np.diff(test.truth.indptr)
+        blocks, of_labels, hidden, n_hidden = [], [], [], []
+        for stack, fold in zip(stacks, folds, strict=True):
+            test = data.rows(fold.test)
+            seen, words = stack.part_rows(test.X), stack.words(test.X)
+            for start in range(0, n_rows(test.X), BLOCK):
+                stop = min(n_rows(test.X), start + BLOCK)
+                found = stack.candidates(seen, start, stop)
+                block = None if words is None else words.block(start, stop)
+                place = found.row, found.starts, found.places
+                of_labels.append(stack.facts.features(block, *place, stack.n_threads))
+                hidden.append(fold.hidden[found.places])
+                blocks.append(found)
+            n_hidden.append(np.diff(without_labels(test.truth, ~fold.hidden).indptr))
+        candidates, rows = gathered(blocks), np.concatenate([fold.test for fold in folds])
+        truth = data.truth[rows]
+        hits = hits_of(candidates.row, candidates.places, truth)
+        n_true = np.diff(truth.indptr)
         # Laplace's rule of succession: never zero, though no label beyond the candidates was true.
-        beyond = len(n_true) * stack.n_labels - len(hits)
-        misses = (test.truth.nnz - hits.sum() + 1) / (beyond + 2)
+        beyond = truth.shape[0] * truth.shape[1] - len(hits)
+        misses = (truth.nnz - hits.sum() + 1) / (beyond + 2)
         problem = StackProblem(
             candidates,
             hits,
             n_true,
-            hidden[candidates.places],
-            np.diff(without_labels(test.truth, ~hidden).indptr),
-            test.weight,
+            np.concatenate(hidden),
+            np.concatenate(n_hidden),
+            None if data.weight is None else data.weight[rows],
             np.concatenate(of_labels),
         )
         return problem, float(misses)
