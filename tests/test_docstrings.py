@@ -35,7 +35,8 @@ def public_methods():
     for name, member in public_objects():
         for method in METHODS if inspect.isclass(member) else []:
             function = getattr(member, method, None)
-            if function is not None and function.__module__.startswith("sklearn_xc"):
+            # Methods of a built-in base class name no module.
+            if (getattr(function, "__module__", None) or "").startswith("sklearn_xc"):
                 yield f"{name}.{method}", function
 
 

@@ -16,7 +16,7 @@ from ._label_report import label_report
 from ._label_support import LabelSupportDisplay
 from ._precision_at_k import PrecisionAtKDisplay
 from ._reliability import ReliabilityDisplay
-from ._topk_report import TopKReport, topk_report
+from ._topk_report import topk_report
 
 __all__ = [
     "ContributionsDisplay",
@@ -29,7 +29,6 @@ __all__ = [
     "LabelSupportDisplay",
     "PrecisionAtKDisplay",
     "ReliabilityDisplay",
-    "TopKReport",
     "label_report",
     "topk_report",
 ]

@@ -46,8 +46,8 @@ def topk_report(
 
     Returns
     -------
-    report : TopKReport
-        A dict: ``"samples"``, ``"labels"``, ``"P@1"``, ``"nDCG@5"`` and the like, ``"micro-F1"``
+    report : dict
+        With ``"samples"``, ``"labels"``, ``"P@1"``, ``"nDCG@5"`` and the like, ``"micro-F1"``
         and ``"macro-F1"``, and ``"by frequency"``, a list of dicts with the recall among the five
         best for labels of so many training samples. ``print(report)`` shows a table.
 

@@ -140,7 +140,8 @@ class OneVsRestProblem(NamedTuple):
         if texts.n:
             rows = texts.below(rows, empty)
         inside = rows.inside(penalties.coordinates, empty)
-        _require_lengths_in_range(inside, scaled=not penalties.coordinates.changes_nothing)
+        scaled = not penalties.coordinates.changes_nothing
+        _require_lengths_in_range(inside.squared_norms()[weight_below > 0], scaled)
         Y = texts.labels_below(Y, model._encoding.kind == "binary")
         return cls(inside, Y, weight_below, class_weight, penalties, texts.n, columns)
 
@@ -288,9 +289,9 @@ def _of_rows(
     return Penalties(strength, _l2_of(inside, sample_weight, squares), coordinates)
 
 
-def _require_lengths_in_range(rows: Rows, scaled: bool) -> None:
+def _require_lengths_in_range(squares: np.ndarray, scaled: bool) -> None:
     """Raise ValueError if a row is too long for float32; scaled ones have a length of about 1."""
-    longest = rows.squared_norms().max()
+    longest = squares.max(initial=0.0)
     if longest > LARGEST_NORM:
         times = " times that of a usual one" if scaled else ""
         raise ValueError(

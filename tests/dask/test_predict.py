@@ -112,7 +112,7 @@ def test_bad_arguments(model, monkeypatch):
     with pytest.raises(TypeError, match="Normalizer has no method predict_topk"):
         predict_lazily(Normalizer(), rows)
     monkeypatch.setitem(sys.modules, "dask.array", None)
-    with pytest.raises(ImportError, match=r"sklearn_xc.dask needs dask, .*sklearn-xc\[dask\]"):
+    with pytest.raises(ImportError, match=r"sklearn_xc.dask needs dask, .*pip install \"dask\["):
         predict_lazily(model, rows)
 
 

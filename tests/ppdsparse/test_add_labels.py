@@ -306,8 +306,9 @@ def test_a_path_of_ten_penalties_costs_less_than_four_fits():
     """Counted in rows of X that are read; weak to strong, which keeps active sets small."""
     X, Y = make_xc_classification(1000, 1000, 50, n_labels=2, random_state=1)
     path = np.geomspace(0.01, 0.2, 10)
-    cold = [clone(MODEL).set_params(l1=l1).fit(X, Y)._n_visits for l1 in path]
-    model = clone(MODEL).set_params(warm_start=True)
+    alike = clone(MODEL).set_params(l2="rows")  # not by a pilot, which differs along the path
+    cold = [clone(alike).set_params(l1=l1).fit(X, Y)._n_visits for l1 in path]
+    model = clone(alike).set_params(warm_start=True)
     warm = []
     for l1 in path:
         warm.append(model.set_params(l1=l1).fit(X, Y)._n_visits)
