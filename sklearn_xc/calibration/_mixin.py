@@ -49,10 +49,10 @@ def _has_calibration(estimator: "CalibratedMixin") -> bool:
 class CalibratedMixin:
     """`predict_proba` by the parameters `calibration` and `calibration_cv`.
 
-    Stands left of the base class. With `calibration`, `fit` calls :meth:`_calibrate` before it
-    trains, or :meth:`_calibrator`, so that nobody waits for the training to hear that there is
-    something wrong with `calibration_cv`. A subclass whose fit chooses parameters by trial has
-    `_choices`, and fits the calibration after that: each copy would choose others.
+    Stands left of the base class. With `calibration`, `fit` calls :meth:`_calibrator` before it
+    trains, so that nobody waits for the training to hear that there is something wrong with
+    `calibration_cv`. A subclass whose fit chooses parameters by trial has `_choices`, and fits the
+    calibration after the choice: each copy would choose others.
     """
 
     _calibration_constraints = {  # noqa: RUF012
@@ -64,17 +64,6 @@ class CalibratedMixin:
         ],
     }
 
-    def _calibrate(
-        self,
-        X: Matrix,
-        y: LabelsLike,
-        sample_weight: np.ndarray | None,
-        label_features: MatrixLike | None = None,
-        classes: ArrayLike | None = None,
-    ) -> None:
-        """Fit calibration_ on held-out scores of copies of this estimator."""
-        self._calibrator(X, y, sample_weight, label_features, classes)()
-
     def _calibrator(
         self,
         X: Matrix,
@@ -83,7 +72,7 @@ class CalibratedMixin:
         label_features: MatrixLike | None = None,
         classes: ArrayLike | None = None,
     ) -> Callable[[], None]:
-        """Check the parameters of the calibration, and return a function that fits it."""
+        """Check the parameters of the calibration; return a function that fits calibration_."""
         if self._encoding.kind != "multilabel":
             y = np.ravel(y)
         params = params_of_parts(self, label_features, classes)

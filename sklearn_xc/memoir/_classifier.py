@@ -352,7 +352,7 @@ class MemoirSVC(KeepsUsedColumns, CalibratedMixin, TrainsInParts, BaseXCClassifi
                 self, X, y, sample_weight, label_features, classes
             )
             if self.calibration is not None:
-                self._calibrate(rows.matrix(), y, s, label_features, classes)
+                self._calibrator(rows.matrix(), y, s, label_features, classes)()
             rng = check_random_state(self.random_state)
             of_classes = self.class_weight, self.classes_
             weight, totals = with_class_weight(*of_classes, codes, s)

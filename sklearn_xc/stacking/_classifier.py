@@ -279,23 +279,24 @@ class TopKStackingClassifier(
         # five times. Few samples are worth five: fits are fast, and choices need them.
         rng = np.random.RandomState(seed)
         hidden_share = self.hidden_labels if data.label_features is not None else 0.0
-        given = data.truth, data.weight, self.cv, hidden_share, data.one_a_row, rng
-        folds = hold_out(*given, once=not self.refit)
+        drawn_from = data.truth, data.weight, self.cv, hidden_share, data.one_a_row, rng
+        folds = hold_out(*drawn_from, once=not self.refit)
         parts = self.estimators
         if parts is None:
             parts = default_parts(data, self.n_jobs, seed)
         self._require_takers(parts, data, texts)
         names = [name for name, _ in parts]
-        whole, stacks = {}, []
+        only_texts = [self.estimators is None and name == TEXTS for name in names]
+        whole, copies = {}, []
+        for (name, part), only in zip(parts, only_texts, strict=True):
+            if self.refit and chooses_by_trial(part):
+                whole[name] = fit_part(part, data, only)
+                part = with_choices_of(part, whole[name])
+            copies.append(part)
+        stacks = []
         for fold in folds:
-            train, fitted = data.rows(fold.train, fold.hidden), []
-            for name, part in parts:
-                only_texts = self.estimators is None and name == TEXTS
-                if self.refit and chooses_by_trial(part):
-                    if name not in whole:
-                        whole[name] = fit_part(part, data, only_texts)
-                    part = with_choices_of(part, whole[name])
-                fitted.append(fit_part(part, train, only_texts))
+            train = data.rows(fold.train, fold.hidden)
+            fitted = [fit_part(p, train, o) for p, o in zip(copies, only_texts, strict=True)]
             pairs = zip(names, fitted, strict=True)
             codes = [codes_of_part(name, part, data.classes) for name, part in pairs]
             facts = LabelFacts.of(train.truth, texts)
@@ -317,11 +318,10 @@ class TopKStackingClassifier(
         learnt = learn(problem, names, codes, self.final, seed)
         self._set(learnt, misses)
         self._counted = stack.counted
-        # Those that stay are fitted on all samples.
         estimators = [(names[i], fitted[i]) for i in learnt.chosen]
         if self.refit:
-            given = [parts[i] for i in learnt.chosen]
-            estimators = [(n, whole[n] if n in whole else fit_part(p, data)) for n, p in given]
+            chosen = [parts[i] for i in learnt.chosen]
+            estimators = [(n, whole[n] if n in whole else fit_part(p, data)) for n, p in chosen]
             facts = facts.with_frequencies(data.truth)
         self._settle(data, estimators, facts)
 

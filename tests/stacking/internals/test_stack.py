@@ -34,7 +34,7 @@ def test_settings_are_chosen_once_on_all_samples(monkeypatch):
         ("near", TopKNeighborsClassifier(random_state=0)),
     ]
     TopKStackingClassifier(parts, random_state=0).fit(X, Y)
-    whole, copy, near, near_copy = seen
+    whole, near, copy, near_copy = seen
     alone = clone(parts[0][1]).fit(X, Y)
     np.testing.assert_array_equal(whole[-1].coef_.toarray(), alone[-1].coef_.toarray())
     assert copy[-1].l1 == f"{2 * whole[-1].penalty_factors_[0]!r}*rows"
