@@ -53,7 +53,7 @@ class File:
         return sealed(json.dumps(self.manifest).encode(), body, self.version)
 
 
-def sealed(text, body, version=(3, 0)):
+def sealed(text, body, version=(4, 0)):
     text = text.ljust(-(-len(text) // 64) * 64)
     front = 64 + len(text)
     start = struct.pack("<8sHHIQQ", b"\x89SKXC\r\n\x1a", *version, 0, front, front + len(body))

@@ -229,7 +229,6 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
 
     PUBLISHED, PUBLISHED_SIZES = PUBLISHED, PUBLISHED_SIZES
     _parameter_constraints = CONSTRAINTS
-    _state_record = AugmentReduceState
     # Against lighter samples the ridge decides; gradients of heavier ones overflow when squared.
     _range_of_weights = 1e-8, 1e15
 

@@ -10,12 +10,14 @@ from ..utils._records import (
     is_text,
     require_attributes,
 )
+from ._state import AugmentReduceState
 
 
 def check_loaded(model: BaseSoftmaxClassifier) -> None:
     """Raise ValueError if attributes that were loaded do not fit together."""
     require_attributes(
         model,
+        _state=is_a(AugmentReduceState),
         n_steps_=is_int32,
         bound_=is_text,
         learning_rate_=is_not_negative,

@@ -8,11 +8,11 @@ import numpy as np
 from ..base._used_columns import moved
 from ..softmax._coordinates import Weights
 from ..training._rows_seen import RowsSeen
-from ..utils._records import either, is_a, state_record
+from ..utils._records import either, is_a, record
 from ._feature_moments import FeatureMoments
 
 
-@state_record(
+@record(
     seen=is_a(RowsSeen),
     moments=is_a(FeatureMoments),
     averages=either(None, is_a(tuple)),

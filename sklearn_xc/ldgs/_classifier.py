@@ -33,7 +33,6 @@ from ._parameters import CONSTRAINTS, PUBLISHED, SEARCH_PARAMS
 from ._partial_fit import LDGSInParts
 from ._prediction import embedded, has_probabilities
 from ._scores import EmbeddedScores
-from ._state import LDGSState
 from ._train import (
     LDGSOutcome,
     LDGSProblem,
@@ -286,7 +285,6 @@ class LDGSClassifier(
     PUBLISHED = PUBLISHED
     _parameter_constraints = CONSTRAINTS
     _search_params = SEARCH_PARAMS
-    _state_record = LDGSState
     _weighs_samples_by_class = True
 
     def __init__(

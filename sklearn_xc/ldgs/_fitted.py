@@ -15,12 +15,14 @@ from ..utils._records import (
     is_truth,
     require_attributes,
 )
+from ._state import LDGSState
 
 
 def check_loaded(model: BaseEstimator) -> None:
     """Raise ValueError if attributes that were loaded do not fit together."""
     require_attributes(
         model,
+        _state=is_a(LDGSState),
         input_embeddings_=either(None, is_array(np.float32, ndim=2, finite=False)),
         _squared=is_truth,
         hidden_dim_=either(None, is_count),

@@ -16,12 +16,12 @@ from ..utils._records import (
     is_number,
     is_one_of,
     is_truth,
-    state_record,
+    record,
 )
 from ._units import Units
 
 
-@state_record(
+@record(
     form=is_one_of("hidden", "features", "columns", "rows"),
     units=either(None, is_a(Units)),
     seen=is_a(RowsSeen),

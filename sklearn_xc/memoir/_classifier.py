@@ -245,7 +245,6 @@ class MemoirSVC(KeepsUsedColumns, CalibratedMixin, TrainsInParts, BaseXCClassifi
 
     _parameter_constraints = CONSTRAINTS
     _search_params = SEARCH_PARAMS
-    _state_record = MemoirState
 
     def __init__(
         self,

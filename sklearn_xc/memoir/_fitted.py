@@ -4,11 +4,13 @@ from ..base._classifier import BaseXCClassifier
 from ..training._convergence import still_rose, warn_not_converged
 from ..utils._callbacks import FIT_CALLER
 from ..utils._records import (
+    is_a,
     is_not_negative,
     is_number,
     is_text,
     require_attributes,
 )
+from ._state import MemoirState
 from ._train import MemoirOutcome
 
 
@@ -16,6 +18,7 @@ def check_loaded(model: BaseXCClassifier, mapped: bool) -> None:
     """Raise ValueError if attributes that were loaded do not fit together."""
     require_attributes(
         model,
+        _state=is_a(MemoirState),
         alpha_=is_not_negative,
         eta0_=is_not_negative,
         eta_step_=is_not_negative,

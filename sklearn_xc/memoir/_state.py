@@ -7,11 +7,11 @@ import numpy as np
 from ..training._rows_seen import RowsSeen
 from ..utils._coordinates import Coordinates
 from ..utils._far_rows import shares, typical_length
-from ..utils._records import either, is_a, is_array, is_count, is_not_negative, state_record
+from ..utils._records import either, is_a, is_array, is_count, is_not_negative, record
 from ._growing_weights import Iterates
 
 
-@state_record(
+@record(
     saved=either(None, is_a(Iterates)),
     seen=is_a(RowsSeen),
     squares=is_not_negative,

@@ -164,7 +164,7 @@ class Decoder:
             origin = Origin(self, nodes) if self.mapped else None
             late = origin.late() if self.mapped else ()
             state = {name: self.decode(nodes[name]) for name in nodes if name not in late}
-            estimator._set_loaded_state(cls._packed(state), origin)
+            estimator._set_loaded_state(state, origin)
             # Not before: the checks of the class above declare which names they have tested.
             estimator._refuse_undeclared(nodes.keys())
         self.estimators.append(estimator)

@@ -49,7 +49,7 @@ from ..utils._memory_limit import require_memory
 FileLike: TypeAlias = str | os.PathLike | IO[bytes]
 
 MAGIC = b"\x89SKXC\r\n\x1a"
-FORMAT = 3, 0
+FORMAT = 4, 0
 HEADER = struct.Struct("<8sHHIQQ32s")
 ALIGNMENT = 64  # the file is mapped as a whole, so segments need cache lines, not pages
 AT_ONCE = 2**22  # bytes written or read in one call

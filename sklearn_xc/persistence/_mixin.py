@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._version import __version__
 from ..utils._callbacks import CALLBACKS
 from ..utils._locks import ForkSafeRLock
-from ..utils._records import DECLARED, check_record, is_a, packed, require, unpacked
+from ..utils._records import DECLARED
 from ..utils._typing import LabelsLike
 from ._decoder import Decoder, Origin
 from ._encoder import Encoder, Survey
@@ -45,7 +45,6 @@ class SaveMixin:
     _not_saved = "_index_cache", "_origin", "_warned_of_empty", "_column_map", CALLBACKS
     _shown_otherwise = ()  # attributes that a property shows in another form
     _absent = {}  # noqa: RUF012  method that users look for in vain -> what to use
-    _state_record = None  # class of `_state`; a file holds each field as an attribute of its own
     # Parameters that name files or folders: the machine that loads decides where it writes, no
     # file.
     _places = ()
@@ -86,13 +85,7 @@ class SaveMixin:
     def _state_to_save(self, encoder: Encoder) -> dict[str, Any]:
         """Return all that is not a parameter, by name."""
         self._read_all()
-        state = {name: value for name, value in vars(self).items() if name not in self._not_saved}
-        return unpacked(state) if "_state" in state else state
-
-    @classmethod
-    def _packed(cls, attributes: dict[str, Any]) -> dict[str, Any]:
-        """Return attributes of a file as the estimator has them."""
-        return attributes if cls._state_record is None else packed(cls._state_record, attributes)
+        return {name: value for name, value in vars(self).items() if name not in self._not_saved}
 
     def _set_loaded_state(self, state: dict[str, Any], origin: Origin | None) -> None:
         """Take over the attributes of a file, by name.
@@ -113,18 +106,12 @@ class SaveMixin:
         attributes with sparse matrices may still be missing. It is called again once all is in
         memory, before anything is trained.
         """
-        if self._state_record is not None and "_state" in vars(self):
-            require(is_a(self._state_record)(self._state), "_state", self._state)
-            check_record(self._state)
 
     def _refuse_undeclared(self, names: AbstractSet[str]) -> None:
         """Raise ValueError for attributes of a file that no test of the class is for."""
         # Methods find attributes by name, also optional ones: one that no test is for could be
         # anything where a kernel takes an array of a certain length.
-        known = DECLARED.get(type(self), set())
-        if self._state_record is not None:
-            known = known | {f"_{name}" for name in self._state_record._fields_of_record}
-        unknown = names - known
+        unknown = names - DECLARED.get(type(self), set())
         if unknown:
             raise ValueError(f"{min(unknown)!r} is no attribute of a fitted {type(self).__name__}")
 
@@ -144,7 +131,7 @@ class SaveMixin:
             if "_origin" not in vars(self):  # another thread was first
                 return
             (origin, placed), state = self._origin, {}
-            for name, value in self._packed(origin.read()).items():
+            for name, value in origin.read().items():
                 mine = vars(self).get(name)
                 if isinstance(mine, SaveMixin):
                     mine._read_all()

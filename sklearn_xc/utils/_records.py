@@ -1,7 +1,6 @@
 """The classes that a file of a model may name, and what their attributes must be there."""
 
 from collections.abc import Callable
-from dataclasses import MISSING, fields
 from math import isfinite
 from mmap import mmap
 from typing import Any, TypeAlias, TypeVar
@@ -32,19 +31,6 @@ def record(**fields: Test) -> Callable[[Class], Class]:
         return cls
 
     return register
-
-
-def state_record(**fields: Test) -> Callable[[Class], Class]:
-    """Declare the class of `_state`, as `record` does that of a part.
-
-    No file names it: each of its fields is an attribute there (see `packed`).
-    """
-
-    def declare(cls: Class) -> Class:
-        cls._fields_of_record = fields
-        return cls
-
-    return declare
 
 
 def made_record(cls: type, values: dict[str, Any]) -> Any:
@@ -81,27 +67,6 @@ def savable(cls: Class) -> Class:
     """Declare, as a class decorator, that a file may hold this estimator under its class's name."""
     ESTIMATORS[cls.__name__] = cls
     return cls
-
-
-def packed(cls: type, attributes: dict[str, Any]) -> dict[str, Any]:
-    """Return attributes of a file with the fields of a record, each named after a `_`, as `_state`.
-
-    What a file does not hold has the default of the field.
-    """
-    found = {
-        name: attributes[f"_{name}"] for name in cls._fields_of_record if f"_{name}" in attributes
-    }
-    if not found:
-        return attributes
-    defaults = {one.name: one.default for one in fields(cls) if one.default is not MISSING}
-    others = {name: value for name, value in attributes.items() if name[1:] not in found}
-    return {**others, "_state": made_record(cls, defaults | found)}
-
-
-def unpacked(attributes: dict[str, Any]) -> dict[str, Any]:
-    """Return the inverse of `packed`: attributes as a file holds them."""
-    others = {name: value for name, value in attributes.items() if name != "_state"}
-    return others | {f"_{name}": value for name, value in vars(attributes["_state"]).items()}
 
 
 # Class of an estimator -> names that `require_attributes` has tests for.

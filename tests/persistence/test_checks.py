@@ -87,7 +87,7 @@ def test_arrays_of_other_lengths_and_contents(files, tmp_path, pytestconfig, nam
 
 def test_a_mapped_model_is_refused_as_often_as_it_is_used(files, tmp_path):
     file = File(files["memoir"])
-    number = file.attributes["_saved"]["fields"]["classes"]["number"]
+    number = file.attributes["_state"]["fields"]["saved"]["fields"]["classes"]["number"]
     array = np.frombuffer(file.arrays[number], "<i4")
     file.arrays[number] = bytearray(np.full_like(array, 2**30).tobytes())
     (tmp_path / "model").write_bytes(file.bytes())

@@ -116,13 +116,13 @@ def test_mapped_files_are_verified_where_they_are_read(tmp_path, files):
 @pytest.mark.parametrize("mode", MODES)
 def test_newer_formats(tmp_path, files, mode):
     file = File(files["sparse"])
-    file.version = 4, 0
-    assert_refused(tmp_path, file.bytes(), "has format 4.0, .* install a newer one", mode)
-    file.version = 3, 7  # a newer minor version that holds nothing new can be read
+    file.version = 5, 0
+    assert_refused(tmp_path, file.bytes(), "has format 5.0, .* install a newer one", mode)
+    file.version = 4, 7  # a newer minor version that holds nothing new can be read
     (tmp_path / "model").write_bytes(file.bytes())
     assert load(tmp_path / "model", mode).classes_.shape == (N_CLASSES,)
     file.attributes["new_"] = {"$": "quaternion", "value": 1}
-    assert_refused(tmp_path, file.bytes(), "'quaternion' are unknown .* in format 3.7, newer", mode)
+    assert_refused(tmp_path, file.bytes(), "'quaternion' are unknown .* in format 4.7, newer", mode)
 
 
 # -------------------------------------------------------------------------------- files with intent
@@ -355,7 +355,7 @@ def test_files_that_change_while_they_are_mapped(tmp_path, files, name, monkeypa
 
 def iterates(file):
     """The numbers of the arrays of MEMOIR's lists."""
-    fields = file.attributes["_saved"]["fields"]
+    fields = file.attributes["_state"]["fields"]["saved"]["fields"]
     return [fields[name]["number"] for name in ("indptr", "classes", "values", "sums")]
 
 
