@@ -119,7 +119,9 @@ class PredictsTopK:
         # scores of another.
         now = as_it_is(self)
         rows = now._rows(X)
-        only = read_restriction(now.classes_, n_rows(rows), labels, exclude, label_weight)
+        asked, only = (labels, exclude, label_weight), None
+        if any(part is not None for part in asked):  # else nobody but the index looks at the rows
+            only = read_restriction(now.classes_, n_rows(rows), *asked)
         n_classes = len(now.classes_)
         k = check_k(k, n_classes) if only is None else only.check_k(k, sparse_output)
         topk = now._topk_probabilities if scores == "proba" else now._topk
