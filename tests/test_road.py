@@ -23,7 +23,6 @@ DATA = {
 }
 MOST_FILES = 6
 MOST_STOPS_OF_PREDICTION = 5
-SEARCHES = 1  # a stop more of LDGSClassifier, whose predict_topk has a parameter of its own
 PILOT = 1  # a file more of PPDSparse, which chooses penalties before its solver runs
 # Of the softmax models a copy of some rows takes a road of its own where the ridge is searched.
 GIVEN = {
@@ -85,8 +84,8 @@ def test_rows_to_predict_go_straight_to_the_index(name):
         model.set_params(max_iter=2)
     model.fit(X, CODES)
     road = road_of_call(lambda: model.predict_topk(X), N_SAMPLES)
-    assert n_returns(road) <= 1, road
-    assert len(road) <= MOST_STOPS_OF_PREDICTION + SEARCHES * (name == "LDGSClassifier"), road
+    assert n_returns(road) == 0, road
+    assert len(road) <= MOST_STOPS_OF_PREDICTION, road
 
 
 def test_a_file_that_is_gone_back_to_is_seen():

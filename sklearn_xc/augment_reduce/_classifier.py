@@ -330,8 +330,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
                 self, X, y, sample_weight, label_features, classes
             )
             if texts.n:
-                weight = texts.weights_below(weight, len(codes))
-                rows, codes = texts.below(rows), texts.labels_below(codes)
+                rows, codes, weight = texts.join(rows, codes, weight)
             check_bound(self)
             given, before = rows, self._columns
             cold, of_rows = weights is None, (rows.features, rows.shape[1])

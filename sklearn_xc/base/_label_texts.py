@@ -77,6 +77,18 @@ class Texts(NamedTuple):
             of_texts = of_texts * factors[self.labels]
         return np.append(sample_weight, of_texts.astype(np.float32))
 
+    def join(
+        self,
+        rows: Rows,
+        labels: Matrix,
+        sample_weight: np.ndarray | None,
+        binary: bool = False,
+        factors: np.ndarray | None = None,
+    ) -> tuple[Rows, Matrix, np.ndarray | None]:
+        """Return rows, labels and weights of the samples with the texts below them."""
+        sample_weight = self.weights_below(sample_weight, rows.shape[0], factors)
+        return self.below(rows), self.labels_below(labels, binary), sample_weight
+
 
 NO_TEXTS = Texts()
 

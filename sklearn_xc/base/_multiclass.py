@@ -230,8 +230,8 @@ def with_texts(
             f"class_weight={by_counts!r} counts the samples of all calls, and texts are none: give "
             "label_features to fit, or a dict as class_weight"
         )
-    sample_weight = texts.weights_below(sample_weight, X.shape[0])
-    return texts.below(as_rows(X)).matrix(), texts.labels_below(labels), sample_weight
+    rows, labels, sample_weight = texts.join(as_rows(X), labels, sample_weight)
+    return rows.matrix(), labels, sample_weight
 
 
 def known_codes(y: np.ndarray, classes: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..topk._inverted_index import topk_matrix
-from ..topk._restriction import Restriction, read_restriction
+from ..topk._restriction import Restriction, best_of_columns, read_restriction
 from ..topk._weight_store import checked_weights
 from ..utils._matrix import n_rows
 from ..utils._rows import Rows
@@ -119,7 +119,9 @@ class PredictsTopK:
         # scores of another.
         now = as_it_is(self)
         rows = now._rows(X)
-        only = read_restriction(now.classes_, n_rows(rows), labels, exclude, label_weight)
+        asked, only = (labels, exclude, label_weight), None
+        if any(part is not None for part in asked):  # else nobody but the index looks at the rows
+            only = read_restriction(now.classes_, n_rows(rows), *asked)
         n_classes = len(now.classes_)
         k = check_k(k, n_classes) if only is None else only.check_k(k, sparse_output)
         topk = now._topk_probabilities if scores == "proba" else now._topk
@@ -163,9 +165,4 @@ def topk_of_scores(
         return only.topk(index, lambda: checked_weights(model.coef_), rows, k, n_threads)
     scores = index.scores(rows, n_threads)
     # One score f of two classes: -f is that of the first, f that of the second.
-    scores = np.hstack([-scores, scores])
-    if only is not None:
-        return only.best_columns(scores, k)
-    # Stable: a tie, f = 0, goes to the first class.
-    best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-    return best, np.take_along_axis(scores, best, axis=1)
+    return best_of_columns(np.hstack([-scores, scores]), k, only)

@@ -306,36 +306,31 @@ def validate_warm_start(
     X: MatrixLike,
     y: LabelsLike,
     sample_weight: ArrayLike | None,
-    label_features: MatrixLike | None = None,
-    classes: LabelsLike | None = None,
-) -> tuple[Rows, np.ndarray, np.ndarray | None, Texts, Any]:
+    label_features: MatrixLike | None,
+    classes: LabelsLike | None,
+) -> tuple[Rows, Matrix, np.ndarray | None, Texts, Any]:
     """Check parameters and data of a fit that `warm_start` lets go on from the one before.
 
-    Returns rows, class numbers (int32) and weights of the samples, the texts, and what the
-    estimator starts from, by ``_start_weights()``; None for a cold start.
+    Returns what `validate_with_texts` does, of an estimator of one class a sample with class
+    numbers (int32) in the place of Y, and what the estimator starts from, by ``_start_weights()``;
+    None for a cold start.
     """
-    warm = estimator.warm_start and estimator.__sklearn_is_fitted__()
-    before = None
-    if warm:
+    known, start = None, None
+    if estimator.warm_start and estimator.__sklearn_is_fitted__():
         estimator._check_state()
         # Taken before the checks of the new data set classes_ and n_features_in_ to theirs.
-        before = estimator.classes_, estimator.n_features_in_, estimator._start_weights()
+        known, start = (estimator.classes_, estimator.n_features_in_), estimator._start_weights()
     rows, Y, weight, texts = validate_with_texts(
         estimator, X, y, sample_weight, label_features, classes
     )
-    if not warm:
-        return rows, codes_of(Y), weight, texts, None
-    require_same_data(estimator, *before[:2])
-    return rows, codes_of(Y), weight, texts, before[2]
-
-
-def require_same_data(estimator: BaseEstimator, classes: np.ndarray, n_features: int) -> None:
-    """Refuse to go on from a fit with other classes or features than this one has."""
-    if not np.array_equal(classes, estimator.classes_) or n_features != estimator.n_features_in_:
+    if known is not None and not (
+        np.array_equal(known[0], estimator.classes_) and known[1] == estimator.n_features_in_
+    ):
         raise ValueError(
             "warm_start=True needs the classes and features of the fit before; set "
             "warm_start=False to start again"
         )
+    return rows, Y if estimator._multilabel else codes_of(Y), weight, texts, start
 
 
 def grades_of(estimator: BaseEstimator) -> str:

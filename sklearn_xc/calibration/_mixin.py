@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..base._classifier import Interval, StrOptions, as_it_is
 from ..base._label_texts import params_of_parts
 from ..model_selection._out_of_fold import held_out_topk, read_labels, splits_of
-from ..topk._restriction import Restriction
+from ..topk._restriction import Restriction, best_of_columns
 from ..utils._available import available_if
 from ..utils._callbacks import CALLBACKS
 from ..utils._memory_limit import require_memory
@@ -187,7 +187,7 @@ class CalibratedMixin:
 
 
 def topk_probabilities(
-    calibration: Calibration, topk: BestOf, k: int, only: Restriction | BestOf | None = None
+    calibration: Calibration, topk: BestOf, k: int, only: Restriction | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return numbers and float32 probabilities of the k best classes of each sample, best first.
 
@@ -195,10 +195,7 @@ def topk_probabilities(
     """
     if calibration.kind == "binary":
         p = rounded_inside(_binary_probabilities(calibration, topk))
-        if only is not None:
-            return only.best_columns(p, k)
-        best = np.argsort(-p, axis=1, kind="stable")[:, :k]
-        return best, np.take_along_axis(p, best, axis=1)
+        return best_of_columns(p, k, only)
     m = calibration.n_candidates
     if only is not None:
         # The candidates of all labels: else the probability of a label would depend on which other

@@ -50,8 +50,7 @@ class SoftmaxData(NamedTuple):
         """Return the samples with the texts of labels below them."""
         if not texts.n:
             return self
-        weight = texts.weights_below(self.sample_weight(), len(self.y))
-        rows, y = texts.below(self.rows), texts.labels_below(self.y)
+        rows, y, weight = texts.join(self.rows, self.y, self.sample_weight())
         return SoftmaxData(rows, y, NONE if weight is None else weight, texts.n)
 
     def take(self, chosen: np.ndarray) -> "SoftmaxData":

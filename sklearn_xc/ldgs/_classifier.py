@@ -12,11 +12,11 @@ from sklearn.utils import Tags, check_random_state
 
 from ..base._classifier import BaseXCClassifier
 from ..base._used_columns import KeepsUsedColumns, moved
-from ..base._validation import require_same_data, validate_with_texts
+from ..base._validation import validate_warm_start
 from ..softmax._probabilities import SoftmaxProbabilities, topk_probabilities
 from ..topk._feature_major import feature_major
 from ..topk._restriction import Restriction
-from ..training._convergence import still_rose, warn_not_converged
+from ..training._epochs import warn_if_still_rising
 from ..utils._available import available_if
 from ..utils._callbacks import Progress, with_callbacks
 from ..utils._column_map import ColumnMap
@@ -394,39 +394,27 @@ class LDGSClassifier(
         """
         progress = Progress.of_fit(self, X, y, sample_weight)
         with self._all_or_nothing():
-            before = None
-            if self.warm_start and self.__sklearn_is_fitted__():
-                self._check_state()
-                # Before validation changes classes and features, with which these weights go.
-                before = self.classes_, self.n_features_in_, self._start_weights()
             require_graded_loss(self)
-            rows, Y, weight, texts = validate_with_texts(
+            rows, Y, weight, texts, start = validate_warm_start(
                 self, X, y, sample_weight, label_features, classes
             )
-            start = None
-            if before is not None:
-                require_same_data(self, *before[:2])
-                start = before[2]
+            kind = self._encoding.kind
             # Texts follow the samples, so that numbers of samples stay.
             if texts.n:
-                weight = texts.weights_below(weight, rows.shape[0])
-                Y = texts.labels_below(Y, self._encoding.kind == "binary")
-                rows = texts.below(rows)
-            single = self._encoding.kind != "multilabel"
+                rows, Y, weight = texts.join(rows, Y, weight, kind == "binary")
             # `given` has all columns: what "auto" measures of X must not depend on which are kept.
-            given, columns_before = rows, self._columns
+            given, before = rows, self._columns
             columns = self._keep_columns(rows.features, rows.shape[1], start is None, rows.dense)
             rows = rows if columns is None else rows.as_sparse().narrowed(columns)
-            start = self._moved_start(start, columns_before)
-            plan, state = first_state(self, given, len(self.classes_), single, rows.shape[1])
+            start = self._moved_start(start, before)
+            single, n_classes = kind != "multilabel", len(self.classes_)
+            plan, state = first_state(self, given, n_classes, single, rows.shape[1])
             rows = without_far_rows(state, rows, weight)
             rng = check_random_state(self.random_state)
             positives = positives_of(Y, self._encoding)
             held_out = held_out_of(self, positives, weight, rng, texts.n)
             problem = LDGSProblem.of(self, rows, positives, weight, held_out, texts.n)
-            n_passes = passes(
-                self, plan.form, len(problem.visited()), len(self.classes_) * rows.shape[1]
-            )
+            n_passes = passes(self, plan.form, len(problem.visited()), n_classes * rows.shape[1])
             progress.start(
                 n_passes, name="pass", set_model=lambda twin, model: twin._set_model(*model())
             )
@@ -440,12 +428,7 @@ class LDGSClassifier(
                 rows = self._scores_of().inputs(given.take(problem.held_out), self._threads())
                 self._count_held_out(rows, problem.positives.ids[problem.held_out])
             progress.finish()
-        if outcome.scores and not outcome.stopped and still_rose(outcome.scores):
-            warn_not_converged(
-                f"early_stopping: the precision of the samples kept apart still rose in the last "
-                f"n_iter_no_change={self.n_iter_no_change} of max_iter={n_passes} passes; increase "
-                "max_iter"
-            )
+        warn_if_still_rising(self, outcome.passes, "precision")
         return self
 
     def _keep(self, outcome: LDGSOutcome, lasting: bool = True, reported: bool = False) -> None:
@@ -469,12 +452,12 @@ class LDGSClassifier(
         self._state = state
         self.hidden_dim_, self.gradient_ = plan.hidden_dim, plan.gradient
         self.learning_rate_, self.alpha_ = plan.learning_rate, outcome.alpha
-        self.n_iter_ = len(outcome.loss_curve)
+        passes, self.n_iter_ = outcome.passes, len(outcome.passes.losses)
         if not reported:
-            self.loss_curve_, self.n_scored_ = np.array(outcome.loss_curve), outcome.n_scored
+            self.loss_curve_, self.n_scored_ = np.array(passes.losses), outcome.n_scored
         vars(self).pop("validation_scores_", None)
-        if outcome.scores:
-            self.validation_scores_ = np.array(outcome.scores)
+        if passes.scores:
+            self.validation_scores_ = np.array(passes.scores)
         self._set_model(*outcome.model)
 
     def _set_model(

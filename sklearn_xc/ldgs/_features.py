@@ -8,9 +8,8 @@ layer of features does in `_steps`, with classes in place of hidden columns.
 import numpy as np
 
 from .._kernels.ldgs import _full_gradient, _row_updates
-from .._kernels.ldgs._losses import KINDS
 from ..utils._memory_limit import require_memory
-from ._candidate_gradients import Positives, scratch_places
+from ._candidate_gradients import scratch_places
 from ._candidates import WORTH_THREADS
 from ._layers import NO_NORMS, Strength
 from ._ridge import Ridge
@@ -77,10 +76,8 @@ class FeatureSteps(LDGSSteps):
         self.scratch = np.empty((self.n_threads, K), dtype=np.float32)
         self.Z = np.empty((n, K), dtype=np.float32)
         if not self.dense:
-            t = self.n_threads
-            self.buffers = np.empty((n, K), np.int32), np.empty((n, K), np.float32)
-            self.row_buffers = np.empty((t, K), np.float32), np.empty((t, 5 * K + 4))
-            self.places = scratch_places(t, K)
+            self._allocate_for_few(n, K)
+            self.places = scratch_places(self.n_threads, K)
 
     def threads(self, n_rows: int) -> int:
         """Return threads for work on this many rows of weights, each of all classes."""
@@ -100,7 +97,12 @@ class FeatureSteps(LDGSSteps):
                 Z, _full_gradient.Positives(*positives), losses, n_threads
             )
         else:
-            self._few_gradients(Z, positives, losses)
+            found = self.few_gradients(Z, positives, losses)
+            # What `step_rows` reads is a dense gradient: zeros but at the few classes that have
+            # one.
+            Z[...] = 0
+            for z, own, values, count in zip(Z, *found, strict=True):
+                z[own[:count]] = values[:count]
         # Z holds gradients now. Row k of W steps against sum_i x_ik z_i, over the samples with
         # feature k.
         share = self.shares[batch]
@@ -112,28 +114,6 @@ class FeatureSteps(LDGSSteps):
         self.n_visited += len(batch)
         self.n_scored += Z.size
         return float(losses @ self.factor[batch])
-
-    def _few_gradients(self, Z: np.ndarray, positives: Positives, losses: np.ndarray) -> None:
-        """Put gradients of margin and triplets, which most classes have not, in place of scores."""
-        s, n = self.settings, len(Z)
-        ids, gradient = (buffer[:n] for buffer in self.buffers)
-        counts = np.empty(n, dtype=np.int64)
-        _full_gradient.sparse_gradients(
-            KINDS[s.loss],
-            s.mu,
-            Z,
-            _full_gradient.Positives(*positives),
-            ids,
-            counts,
-            gradient,
-            losses,
-            _full_gradient.RowScratch(*self.row_buffers, self.places),
-            self.n_threads,
-        )
-        # What `step_rows` reads is a dense gradient: zeros but at the few classes that have one.
-        Z[...] = 0
-        for z, own, values, count in zip(Z, ids, gradient, counts, strict=True):
-            z[own[:count]] = values[:count]
 
     def _step_intercept(self, gradient: np.ndarray, rate: float) -> None:
         """Step all intercepts against their gradient (n_classes,)."""

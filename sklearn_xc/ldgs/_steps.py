@@ -129,9 +129,13 @@ class LDGSSteps:
                 np.empty((K, P), np.float32),
             )
         else:
-            self.buffers = np.empty((n, K), np.int32), np.empty((n, K), np.float32)
-            t = self.n_threads
-            self.row_buffers = np.empty((t, K), np.float32), np.empty((t, 5 * K + 4))
+            self._allocate_for_few(n, K)
+
+    def _allocate_for_few(self, n: int, K: int) -> None:
+        """Make the memory of `few_gradients` of n samples and K classes."""
+        self.buffers = np.empty((n, K), np.int32), np.empty((n, K), np.float32)
+        t = self.n_threads
+        self.row_buffers = np.empty((t, K), np.float32), np.empty((t, 5 * K + 4))
 
     def threads(self, n_rows: int) -> int:
         """Return threads for work on this many rows of weights."""
@@ -336,25 +340,34 @@ class LDGSSteps:
             # `step_all` has touched every row.
             self.ridge_W.all_are_settled()
             return losses, of_H
-        ids, gradient = (buffer[:n] for buffer in self.buffers)
-        counts = np.empty(n, dtype=np.int64)
         _full_gradient.scores(w.W, H, self.Z[:n], self.n_threads)
-        scratch = _full_gradient.RowScratch(*self.row_buffers, self.places)
+        ids, gradient, counts = self.few_gradients(self.Z[:n], positives, losses)
+        begin = np.arange(n, dtype=np.int64) * ids.shape[1]
+        lists = EntryLists(ids.ravel(), gradient.ravel(), begin, counts)
+        return losses, self.back_and_step(H, lists, share, rate)
+
+    def few_gradients(
+        self, Z: np.ndarray, positives: Positives, losses: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Find the few classes of each row of scores that have a gradient of margin or triplets.
+
+        Returns them, their gradients, and how many there are of each row; `losses` are written.
+        """
+        ids, gradient = (buffer[: len(Z)] for buffer in self.buffers)
+        counts = np.empty(len(Z), dtype=np.int64)
         _full_gradient.sparse_gradients(
-            KINDS[s.loss],
-            s.mu,
-            self.Z[:n],
+            KINDS[self.settings.loss],
+            self.settings.mu,
+            Z,
             _full_gradient.Positives(*positives),
             ids,
             counts,
             gradient,
             losses,
-            scratch,
+            _full_gradient.RowScratch(*self.row_buffers, self.places),
             self.n_threads,
         )
-        begin = np.arange(n, dtype=np.int64) * ids.shape[1]
-        lists = EntryLists(ids.ravel(), gradient.ravel(), begin, counts)
-        return losses, self.back_and_step(H, lists, share, rate)
+        return ids, gradient, counts
 
     def back_and_step(
         self, H: np.ndarray, lists: EntryLists, share: np.ndarray, rate: float

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from ..training._epochs import Passes, make_passes
 from ..training._rows_seen import RowsSeen
 from ..training._waiting import BEGINNING
 from ..utils._callbacks import Progress
@@ -159,22 +161,18 @@ class LDGSOutcome(NamedTuple):
     plan : Plan
     state : LDGSState
     alpha : float
-    loss_curve, scores : list of float
-        Of each pass; precision@1 of samples kept apart, if any are.
+    passes : Passes
+        Their scores are precision@1.
     n_scored : float
         Classes a sample.
-    stopped : bool
-        Whether early stopping or a callback ended it.
     """
 
     model: tuple
     plan: Plan
     state: LDGSState
     alpha: float
-    loss_curve: list
-    scores: list
+    passes: Passes
     n_scored: float
-    stopped: bool
 
 
 def first_state(
@@ -291,28 +289,18 @@ def fit_ldgs(
         threshold = _moved_threshold(before, n_threshold, problem, steps, seed)
         return *change.outside(*steps.model()), threshold
 
-    curve, scores, stop = [], [], False
     begin, span = _begin_and_span(problem, state, len(visited))
     with single_threaded_blas():  # once, not with every mini-batch
-        for number in range(n_before, n_before + n_passes):
-            progress.begin()
-            try:
-                curve.append(steps.epoch(number, begin, span))
-            except FloatingPointError as error:
-                raise ValueError(
-                    f"{error}: use a smaller learning_rate, or scale the features"
-                ) from error
-            # Early stopping: no better precision in the last n_iter_no_change passes.
-            past_best = False
-            if len(kept):
-                scores.append(precision_at_1(steps, kept, problem.sample_weight))
-                past_best = len(scores) - 1 - np.argmax(scores) >= params.n_iter_no_change
-            stop = progress.end(
-                model, loss=curve[-1], held_out_precision=scores[-1] if scores else None
-            )
-            stop = stop or past_best
-            if stop:
-                break
+        passes = make_passes(
+            lambda number: steps.epoch(number, begin, span),
+            range(n_before, n_before + n_passes),
+            progress,
+            model,
+            partial(precision_at_1, steps, kept, problem.sample_weight) if len(kept) else None,
+            name="held_out_precision",
+            patience=params.n_iter_no_change,
+            advice="use a smaller learning_rate",
+        )
         # What rows still owe of the ridge belongs to the model.
         steps.finish()
         if problem.whole:
@@ -321,13 +309,13 @@ def fit_ldgs(
     w, n_scored = steps.weights, steps.n_scored / max(1, steps.n_visited)
     state = replace(
         state,
-        n_visited=state.n_visited + float(len(visited) * len(curve)),
+        n_visited=state.n_visited + float(len(visited) * len(passes.losses)),
         searching=steps.searching,
         threshold=float(found[-1]),
         n_threshold=n_threshold,
         squares=(w.squares_W, w.squares_U),
     )
-    return LDGSOutcome(found, plan, state, alpha, curve, scores, n_scored, stop)
+    return LDGSOutcome(found, plan, state, alpha, passes, n_scored)
 
 
 def _moved_threshold(

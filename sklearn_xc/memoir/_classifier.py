@@ -14,6 +14,7 @@ from ..base._multiclass import TrainsInParts
 from ..base._used_columns import KeepsUsedColumns
 from ..base._validation import search_params, validate_warm_start
 from ..calibration._mixin import CalibratedMixin
+from ..training._epochs import warn_if_still_rising
 from ..training._minibatches import sorted_by_class
 from ..utils._callbacks import Progress, with_callbacks
 from ..utils._matrix import as_rows
@@ -22,7 +23,7 @@ from ..utils._records import savable
 from ..utils._typing import LabelsLike, Matrix, MatrixLike, RandomState
 from ._auto import PUBLISHED, bias_of, passes_of, settings_of
 from ._data import MemoirData, factors_of_texts, with_class_weight
-from ._fitted import check_loaded, warn_if_still_rising
+from ._fitted import check_loaded
 from ._growing_weights import GrowingWeights, Iterates, of_length_one, outside
 from ._parameters import CONSTRAINTS, SEARCH_PARAMS
 from ._state import MemoirState
@@ -382,14 +383,15 @@ class MemoirSVC(KeepsUsedColumns, CalibratedMixin, TrainsInParts, BaseXCClassifi
                 progress=progress,
                 validate=validate,
             )
-            self.n_iter_, self.loss_curve_ = len(outcome.losses), np.array(outcome.losses)
+            passes = outcome.passes
+            self.n_iter_, self.loss_curve_ = len(passes.losses), np.array(passes.losses)
             vars(self).pop("validation_scores_", None)
             if self.early_stopping:
-                self.validation_scores_ = np.array(outcome.scores)
+                self.validation_scores_ = np.array(passes.scores)
             if kept_apart is not None:
                 self._count_held_out(kept_apart.rows, kept_apart.codes)
             progress.finish()
-        warn_if_still_rising(self, outcome)
+        warn_if_still_rising(self, passes, "macro-averaged F1")
         return self
 
     def _needs_a_beginning(self) -> bool:
@@ -438,7 +440,7 @@ class MemoirSVC(KeepsUsedColumns, CalibratedMixin, TrainsInParts, BaseXCClassifi
         settings, reported = settings_of(self, state)
         search = SearchSettings(self.search, **search_params(self))
         outcome = fit_memoir(problem, settings, search, start, n_jobs=self.n_jobs, **how)
-        self._state = state.after(outcome.iterates, len(outcome.losses) * len(problem.codes))
+        self._state = state.after(outcome.iterates, len(outcome.passes.losses) * len(problem.codes))
         self.alpha_, self.eta0_, self.eta_step_ = reported
         self.search_, self.recall_ = outcome.search, outcome.recall
         self.n_scored_ = outcome.n_scored

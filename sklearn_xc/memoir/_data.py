@@ -46,9 +46,8 @@ class MemoirData(NamedTuple):
         if not texts.n:
             return self
         weight = self.weight if self.weight.size else None
-        weight = texts.weights_below(weight, len(self.codes), factors)
-        weight = np.empty(0, np.float32) if weight is None else weight
-        return MemoirData(texts.below(self.rows), texts.labels_below(self.codes), weight)
+        rows, codes, weight = texts.join(self.rows, self.codes, weight, factors=factors)
+        return MemoirData(rows, codes, np.empty(0, np.float32) if weight is None else weight)
 
     def split(
         self, model: BaseXCClassifier, rng: np.random.RandomState, sample_weight: np.ndarray | None

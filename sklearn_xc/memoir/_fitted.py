@@ -1,8 +1,6 @@
-"""Checks of a fitted MemoirSVC: of its state, and whether it had time enough."""
+"""Checks of the attributes of a fitted MemoirSVC."""
 
 from ..base._classifier import BaseXCClassifier
-from ..training._convergence import still_rose, warn_not_converged
-from ..utils._callbacks import FIT_CALLER
 from ..utils._records import (
     is_a,
     is_not_negative,
@@ -11,7 +9,6 @@ from ..utils._records import (
     require_attributes,
 )
 from ._state import MemoirState
-from ._train import MemoirOutcome
 
 
 def check_loaded(model: BaseXCClassifier, mapped: bool) -> None:
@@ -33,14 +30,3 @@ def check_loaded(model: BaseXCClassifier, mapped: bool) -> None:
         raise ValueError("the coordinates of the samples do not fit the features")
     if not mapped:  # kernels follow them in training only
         state.saved.require_lists(model._n_kept, len(model.classes_))
-
-
-def warn_if_still_rising(model: BaseXCClassifier, outcome: MemoirOutcome) -> None:
-    """Warn where the score of the samples kept apart still rose when `max_iter` ended a fit."""
-    if outcome.scores and not outcome.stopped and still_rose(outcome.scores):
-        warn_not_converged(
-            f"the macro-averaged F1 of the samples kept apart was still rising within "
-            f"n_iter_no_change={model.n_iter_no_change} passes when max_iter ended the fit "
-            f"after {model.n_iter_}: use a larger max_iter",
-            stacklevel=FIT_CALLER + 1,
-        )

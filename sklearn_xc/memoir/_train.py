@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from .._kernels.memoir import _steps as kernel
+from ..training._epochs import Passes, make_passes
 from ..utils._callbacks import Progress
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import single_threaded_blas
@@ -68,10 +70,7 @@ class MemoirOutcome:
     Attributes
     ----------
     iterates : Iterates
-    losses, scores : list of float
-        For each pass the mean loss, and the validation score.
-    stopped : bool
-        Whether it was `validate` that ended the passes, or a callback.
+    passes : Passes
     n_scored : float
         Mean number of classes scored for a sample.
     search : {"exact", "hnsw", "lsh"}
@@ -80,9 +79,7 @@ class MemoirOutcome:
     """
 
     iterates: Iterates
-    losses: list
-    scores: list
-    stopped: bool
+    passes: Passes
     n_scored: float
     search: str
     recall: float
@@ -129,46 +126,24 @@ def fit_memoir(
         seed=seed,
     )
     steps.search = search
-    losses, scores, stopped = run_passes(steps, n_passes, progress, validate)
+    with single_threaded_blas():  # once, not with every batch of queries
+        passes = make_passes(
+            lambda number: steps.epoch(number, problem.n_before + number * len(problem.codes)),
+            range(n_passes),
+            progress,
+            weights,
+            None if validate is None else partial(validate, weights),
+            name="held_out_macro_F1",
+            patience=settings.n_iter_no_change,
+            advice=f"use a smaller eta0 (here {settings.eta0:g})",
+        )
     return MemoirOutcome(
         weights.save(),
-        losses,
-        scores,
-        stopped,
+        passes,
         steps.n_scored / max(1, steps.n_visited),
         search.search_,
         search.recall_,
     )
-
-
-def run_passes(
-    steps: "MemoirSteps",
-    n_passes: int,
-    progress: Progress,
-    validate: Callable[[GrowingWeights], float] | None,
-) -> tuple[list[float], list[float], bool]:
-    """Make passes until `validate` or a callback ends them; losses, scores, ended or not."""
-    losses, scores, stopped = [], [], False
-    weights, settings = steps.weights, steps.settings
-    n_visited = steps.problem.n_before
-    with single_threaded_blas():  # once, not with every batch of queries
-        for number in range(n_passes):
-            progress.begin()
-            try:
-                losses.append(steps.epoch(number, n_visited))
-            except FloatingPointError as error:
-                raise ValueError(
-                    f"{error}: use a smaller eta0 (here {settings.eta0:g}), or scale the features"
-                ) from error
-            n_visited += len(steps.problem.codes)
-            if validate is not None:
-                scores.append(validate(weights))
-            worse = len(scores) - 1 - int(np.argmax(scores or [0]))
-            reached = {"loss": losses[-1], "held_out_macro_F1": scores[-1] if scores else None}
-            stopped = progress.end(weights, **reached) or worse >= settings.n_iter_no_change
-            if stopped:
-                break
-    return losses, scores, stopped
 
 
 class MemoirSteps:

@@ -321,7 +321,7 @@ class CalibratedPredictor:
         self._calibration, self.classes_, self.scores = model.calibration_, model.classes_, "proba"
         # `_all` ranks without a restriction: probabilities of the k best depend on all of them,
         # also on those that may not be answered. `_left` ranks what a restriction leaves.
-        self._left = None
+        self._left: Any = None
         if any(value is not None for value in only.values()):
             self._left = topk_predictor(model.estimator_, k, **only)
             k = self._left.k

@@ -15,7 +15,7 @@ from ..base._predict_topk import PredictsTopK
 from ..base._topk_predictor import AnswersSingleRows
 from ..base._validation import as_it_is
 from ..topk._inverted_index import row_blocks
-from ..topk._restriction import Restriction
+from ..topk._restriction import Restriction, best_of_columns
 from ..utils._rows import Rows
 from ..utils._typing import LabelsLike, Matrix, MatrixLike
 from ._explain import explain_rows
@@ -294,11 +294,7 @@ class NeighborsPredictions(PredictsTopK, AnswersSingleRows, TakesLabels):
                 return model.topk(rows, k, n_threads)
             return only.topk(model, None, rows, k, n_threads)
         scores = self._balance(rows)[:, None]
-        scores = np.hstack([-scores, scores])
-        if only is not None:
-            return only.best_columns(scores, k)
-        best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-        return best, np.take_along_axis(scores, best, axis=1)
+        return best_of_columns(np.hstack([-scores, scores]), k, only)
 
     def _topk_probabilities(
         self, rows: Rows, k: int, only: Restriction | None = None

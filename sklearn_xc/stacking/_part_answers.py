@@ -13,7 +13,7 @@ from ..model_selection._out_of_fold import NO_SCORE
 from ..model_selection._take_rows import take
 from ..neighbors._classifier import TopKNeighborsClassifier
 from ..topk._predict import predict_topk
-from ..topk._restriction import Restriction
+from ..topk._restriction import Restriction, best_of_columns
 from ..topk._weight_store import checked_weights
 from ..utils._rows import Rows
 from ..utils._typing import MatrixLike
@@ -81,11 +81,7 @@ class _Dense:
 
     def best(self, k: int, only: Restriction | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Return numbers and scores of the k best labels of each row; -1 where there are fewer."""
-        scores = self._scores.copy()
-        if only is not None:
-            return only.best_columns(scores, k)
-        best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-        return best, np.take_along_axis(scores, best, axis=1)
+        return best_of_columns(self._scores.copy(), k, only)
 
     def at(self, starts: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Return the scores of the labels `places[starts[i]:starts[i + 1]]` of each row i."""

@@ -335,6 +335,17 @@ class Restriction:
         return _padded(columns, np.where(columns >= 0, best, 0), k)
 
 
+def best_of_columns(
+    values: np.ndarray, k: int, only: Restriction | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the k best columns of dense values, and these; a restriction changes `values`."""
+    if only is not None:
+        return only.best_columns(values, k)
+    # Stable: a tie goes to the first column.
+    best = np.argsort(-values, axis=1, kind="stable")[:, :k]
+    return best, np.take_along_axis(values, best, axis=1)
+
+
 def _holds(pattern: Pattern, row: np.ndarray, places: np.ndarray, n_classes: int) -> np.ndarray:
     """Return whether a pattern holds pairs of row and label."""
     if not sparse.issparse(pattern):

@@ -157,7 +157,7 @@ def test_early_stopping_keeps_samples_apart(digits, labels):
     )
     assert model.fit(X, y).n_iter_ < 50
     assert len(model.validation_scores_) == model.n_iter_
-    with pytest.warns(ConvergenceWarning, match="max_iter=2"):
+    with pytest.warns(ConvergenceWarning, match="after 2: use a larger max_iter"):
         model.set_params(max_iter=2).fit(*labels)
     assert len(model.validation_scores_) == 2
 

@@ -88,10 +88,6 @@ cdef inline double gaussian_hazard(double x) noexcept nogil:
     return (density if x < 0 else above) / (mills if x < 0 else 1 - power * mills)
 
 
-cdef inline double gaussian_log_hazard(double x) noexcept nogil:
-    return gaussian_log_density(x) - gaussian_log_cdf(x)
-
-
 # ------------------------------------------------------------------------------------- logistic
 
 
@@ -116,11 +112,6 @@ cdef inline double logistic_hazard(double x) noexcept nogil:
     """phi / Phi, the slope of log Phi: the sigmoid of -x."""
     cdef double power = exp64(-fabs(x))
     return (1.0 if x < 0 else power) / (1 + power)
-
-
-cdef inline double logistic_log_hazard(double x) noexcept nogil:
-    # The sigmoid of -x is Phi(-x).
-    return logistic_log_cdf(-x)
 
 
 # ---------------------------------------------------------------------------------------- draws
