@@ -16,7 +16,7 @@ VERSION = re.compile(
 )
 TYPED = re.compile(
     r"(?<![\w.])\d(?:[\d,]*\d)?(?:\.\d+|(?:\.\d+)? ?"
-    r"(?:%|s|ms|µs|[kMG]B|seconds|minutes|hours|times|points))(?!\w)"
+    r"(?:%|s|ms|µs|[kMG]B|\w*seconds|minutes|hours|times|points))(?!\w)"
 )
 
 
