@@ -4,6 +4,8 @@ The role ``:figure:`peers; bibtex; ppdsparse; precision; 0 | 100 .1f``` shows on
 ``benchmarks/results/peers.json``: the keys that lead to it, then a factor, if any, and a format.
 "best" and "median" instead of a key take the least and the middle of a list. A figure that is
 not there is a warning, which fails ``make docs``: no page can quote what no run has measured.
+Of a program that has left the repository, the keys lead to a cell of its laboratory page:
+``:figure:`ldgs.md; Beside fastText; cooking_fasttext: fastText, hs; P@1 | .1f```.
 
 The directive ``.. measured:: peers`` makes the footer: programs, days, machines, all figures.
 """
@@ -18,12 +20,31 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 RESULTS = Path(__file__).resolve().parent.parent / "benchmarks" / "results"
+LABORATORY = Path(__file__).resolve().parent / "development" / "measurements"
 LISTS = {"best": min, "median": median}
 LOGGER = logging.getLogger(__name__)
 
 
+def cell(page, heading, row, column):
+    """Return the number in a cell of a table: heading of the section, first cell of the row."""
+    lines = (LABORATORY / page).read_text(encoding="utf-8").splitlines()
+    start = next(i for i, line in enumerate(lines) if line.lstrip("# ") == heading)
+    columns = []
+    for line in lines[start:]:
+        cells = [text.strip() for text in line.strip().strip("|").split("|")]
+        if not line.startswith("|"):
+            columns = []
+        elif not columns:
+            columns = cells
+        elif cells[0] == row and column in columns:
+            return float(re.sub("[%*,]", "", cells[columns.index(column)]))
+    raise LookupError(f"{page} has no {column!r} of {row!r} under {heading!r}")
+
+
 def value(keys):
     """Return the number that the keys lead to, the first of which names the file."""
+    if keys[0].endswith(".md"):
+        return cell(*keys)
     found = json.loads((RESULTS / f"{keys[0]}.json").read_text())
     for key in keys[1:]:
         if isinstance(found, list):

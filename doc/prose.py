@@ -35,11 +35,8 @@ CODE = re.compile(r"``[^`]*``|`[^`]*`")
 
 def pages():
     """Return the pages that have to be free of habits."""
-    written = (
-        page
-        for page in DOC.rglob("*.rst")
-        if not MADE & set(page.relative_to(DOC).parts) and LABORATORY not in page.parents
-    )
+    pages = [*DOC.rglob("*.rst"), *LABORATORY.glob("*.md")]
+    written = [page for page in pages if not MADE & set(page.relative_to(DOC).parts)]
     gallery = [page for page in EXAMPLES.rglob("*") if page.suffix in {".py", ".rst"}]
     return [*(ROOT / name for name in FILES), *sorted(written), *sorted(gallery)]
 
@@ -47,6 +44,8 @@ def pages():
 def text_of(page):
     """Return the text of a page; of an example its docstring and comments, line by line."""
     text = page.read_text(encoding="utf-8")
+    if page.parent == LABORATORY:  # cells name systems and settings
+        text = "\n".join("" if line.startswith("|") else line for line in text.split("\n"))
     if page.suffix != ".py":
         return text
     inside = range(1, text.count("\n", 0, text.find('"""', 3)) if text.startswith('"""') else 0)

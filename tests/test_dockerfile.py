@@ -34,3 +34,9 @@ def test_the_command_takes_the_model_that_docker_run_gives():
         "0.0.0.0",
         "/models/tagger.sxc",
     )
+
+
+def test_what_was_compiled_elsewhere_stays_out_of_the_image():
+    ignored = (ROOT / ".dockerignore").read_text().splitlines()
+    assert {".git", ".venv", "build", "dist", "**/*.so"} <= set(ignored)
+    assert not set(ignored) & {"README.md", "pyproject.toml", "setup.py", "sklearn_xc"}

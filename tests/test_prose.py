@@ -96,3 +96,9 @@ def test_main_counts_the_habits_of_the_files_it_is_given(tmp_path, capsys):
 @pytest.mark.parametrize("group", ["everywhere", "users"])
 def test_rules_are_patterns_with_advice(group):
     assert all(re.compile(pattern) and advice for pattern, advice in PROSE["RULES"][group].items())
+
+
+def test_laboratory_pages_are_read_without_their_tables():
+    pages = [page for page in PAGES if page.parent == PROSE["LABORATORY"] and page.suffix == ".md"]
+    assert len(pages) > 30
+    assert not any(line.startswith("|") for line in PROSE["text_of"](pages[0]).splitlines())

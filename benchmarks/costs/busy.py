@@ -117,13 +117,13 @@ def write_page(rows, multiples, n_hogs, load):
         "busy",
         "# Two threads on a quiet machine and on a busy one",
         _runner.source("busy"),
-        f"Medians of turns. Busy: {n_hogs} other processes that compute all the time. The gain "
-        "is that of two threads on the machine as it was; the last column is what two threads "
-        "take on the busy machine as a multiple of one.",
+        f"Medians of turns. Busy: {n_hogs} other processes that compute all the time. The gain is "
+        "by two threads on the machine as it was; the last column has the time of two "
+        "threads on the busy machine as a multiple of one.",
         _common.table(header, rows),
         f"At most {BAR} times the seconds of one thread on the busy machine: {verdict}, at "
         f"most {multiples[worst]:.2f} ({worst}).",
-        f"(Load average at the end: {_common.figure(load)}; that of the benchmark itself is "
+        f"(Load average at the end: {_common.figure(load)}; the benchmark itself makes "
         f"about {n_hogs + 1}.)",
     )
 

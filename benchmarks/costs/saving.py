@@ -118,9 +118,9 @@ def large_models(gigabytes):
         "model, K x D | GB | opened with | open s | first row ms | row ms | 95 % ms | memory MB"
     )
     text = (
-        "## Models of a gigabyte\n\nOpened in a process of its own; then the five best classes of "
+        "## Models of a gigabyte\n\nOpened in a separate process; then the five best classes of "
         f"{N_ROWS} rows of {ROW} features, row by row: the first, and of the others the median and "
-        "the quantile of 95 %. Memory is what the process has of its own at the end, without the "
+        "the quantile of 95 %. Memory is the private memory of the process at the end, without the "
         "pages of the mapped file. Features are drawn by Zipf's law, as words are, in weights and "
         f"in rows. The limits are to open a gigabyte in {LIMITS['open']} s and to predict a row in "
         f"{LIMITS['row']:g} ms."

@@ -134,7 +134,7 @@ def main():
     if (found := _runner.kept("scaling").get("serial")) is not None:
         parts += ["## What runs on one thread", serial_table(found["all"])]
         parts.append(
-            "Processor seconds of a fit on two threads, those of the calling thread, which hands "
+            "Processor seconds of a fit on two threads, of the calling thread, which hands "
             "out the rest, and by how many times a fit on so many cores is faster than on one at "
             "most, if the rest is shared evenly (Amdahl's law). It is a bound: the fits of the "
             "pilot of penalties may have no more than 32 blocks of classes for all threads."

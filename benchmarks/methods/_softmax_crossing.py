@@ -89,12 +89,12 @@ def text(every):
     if winners:
         says = f"Cheap steps win from {min(winners):,} classes on."
     else:
-        says = f"Cheap steps win nowhere up to {largest:,} classes: no log-loss is as low as that "
-        says += "of exact steps in their seconds."
+        says = f"Cheap steps never win up to {largest:,} classes: no log-loss is as low "
+        says += "as the loss of exact steps in their seconds."
     return [
         "## From how many classes on cheap steps win",
         "Generated rows of twelve words among 2,000, two a class (10,000 at least), without "
-        "arguments but for the kind of steps: log-loss, accuracy, processor seconds of one thread "
+        "arguments except the kind of steps: log-loss, accuracy, processor seconds of one thread "
         "with the search of a rate. Longer fits of implicit steps are given the rate that was "
         "found. Cheap steps win where their log-loss is lower in no more seconds.",
         _common.table(["rows, classes", *TITLES.values()], rows),

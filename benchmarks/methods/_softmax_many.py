@@ -193,7 +193,7 @@ def text(every):
         "seconds. Rates and ridges were chosen on a tenth of the training rows, held out; but that "
         "the probit's ridge leaves the mean row out, on codespell_fix here. Exact steps, "
         "ImplicitSoftmaxRegressor and LDGSClassifier were measured with the ridge that they find "
-        "on held-out rows of some classes (whose seconds are not in those of *exact*) on the parts "
+        "on held-out rows of some classes (whose seconds *exact* does not count) on the parts "
         "of docstrings, esco_occupations, oewn_hypernym and codespell_fix that are words and on "
         "the singular vectors of codespell_fix, AugmentReduceClassifier on all that are parts but "
         "omniglot's pixels; on the others with the constant one. Other programs "

@@ -157,9 +157,9 @@ def write_page():
         "# Calibration",
         _runner.source("calibration"),
         "Expected calibration error on the test parts, in percent, in 15 bins of equal width, of "
-        "the 5 best labels of each row and of the best; *of raw* is the ratio of the former to "
-        "that without calibration. The number behind the method is `calibration_cv` or `cv`. "
-        "Seconds are those of the whole fit, on two threads of a machine that was busy with other "
+        "the 5 best labels of each row and of the best; *of raw* is the ratio to the error "
+        "without calibration. The number behind the method is `calibration_cv` or `cv`. "
+        "Seconds count the whole fit, on two threads of a machine that was busy with other "
         "work.",
         draw(found),
         "## Labels",
@@ -173,7 +173,7 @@ def write_page():
         "`train_test_split` does, are new. In per cent: the rows whose best class is right, the "
         "mean and the largest probability of the best class, the rows with one above 80 and how "
         "many of these are right, the calibration error, and how many of the surest 20, 40 and 60 "
-        "per cent of the rows are right. The number of classes is that of the training rows.\n\n"
+        "per cent of the rows are right. Classes are counted in the training rows.\n\n"
         + _common.table(best, list(rows_of_best(found))),
     )
 

@@ -105,7 +105,7 @@ HEAD = """# Texts of labels
 
 {source}
 
-`PPDSparseClassifier(random_state=0)`, by itself and with `label_features`: TF-IDF rows of the
+`PPDSparseClassifier(random_state=0)`, alone and with `label_features`: TF-IDF rows of the
 names of the labels, by the words of the training rows. At most {most:,} training rows and
 {most_test:,} test rows of each data set, drawn at random. nDCG@5, precision@1 and recall@10 in per
 cent; recall of labels without a training row, of those with one to four, and of the others. One

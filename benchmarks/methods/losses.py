@@ -2,7 +2,7 @@
 
     python -m benchmarks.methods.losses [--data bibtex ...]
 
-Several labels a row, defaults but for the loss, one thread; besides with a fifth of the training
+Several labels a row, defaults except the loss, one thread; besides with a fifth of the training
 rows given the labels of other rows. Writes doc/development/measurements/losses.md.
 """
 
@@ -18,7 +18,7 @@ KINDS = {"clean": "labels as they are", "noisy": "a fifth of the rows with label
 NOISE = 0.2  # share of the training rows
 CAPTION = """\
 P@1 and nDCG@5 in per cent on the test rows, thousands of weights, and the median of three fits in
-processor seconds, on one thread, defaults but for `loss`; the data choose the penalties of each."""
+processor seconds, on one thread, defaults except `loss`; the data choose the penalties of each."""
 
 
 def with_noise(Y, rng):

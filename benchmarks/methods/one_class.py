@@ -1,4 +1,4 @@
-"""One class a row: losses of PPDSparseClassifier, MemoirSVC, the exact softmax and omikuji.
+"""One class a sample: losses of PPDSparseClassifier, MemoirSVC, the exact softmax and omikuji.
 
     python -m benchmarks.methods.one_class [--data bibtex ...] [--systems squared_hinge ...]
 
@@ -28,7 +28,7 @@ CAPTION = f"""\
 P@1 and nDCG@5 in per cent on at most {MOST_TEST_ROWS:,} test rows, and processor seconds of `fit`,
 without arguments, on one thread (omikuji: three trees, `collapse_every_n_layers=5`, two threads).
 Each row has the first of its labels; test rows whose class no training row has are left out. A
-share behind the name is that of the training rows, drawn at random. The
+share behind the name is a share of the training rows, drawn at random. The
 last three were not looked at when the loss was chosen (the first is a part of docstrings); rows of
 the last two have several labels, of which the first is mostly chance."""
 
@@ -83,7 +83,7 @@ def page(kept):
         ]
         rows.append([name, *(f"{n:,}" for n in kept["sizes"][name]), *cells])
     return "\n\n".join(
-        ["# One class a row", CAPTION, _common.table(header, rows), _runner.source("one_class")]
+        ["# One class a sample", CAPTION, _common.table(header, rows), _runner.source("one_class")]
     )
 
 

@@ -342,11 +342,11 @@ PARTS = {
 TEXTS = {
     "ppdsparse": "Rows of the file divided by their length, `PPDSparseClassifier.PUBLISHED`. The "
     "model is counted as 8 bytes a weight.",
-    "memoir": "oewn_hypernym instead of LSHTC1. *exact*, *l1* and *hnsw* are defaults but for "
+    "memoir": "oewn_hypernym instead of LSHTC1. *exact*, *l1* and *hnsw* are defaults except "
     "search and penalty; *published* has `MemoirSVC.PUBLISHED` for ten passes, *l2* and *lsh* for "
     "three (the paper's 25 batches are 2.2), LSH by codes of 64 bits whatever they find. Exact "
-    "predictions of 6,000 test rows; a class never trained on is a miss. Of the kept figures those "
-    "with a peak are seconds of the clock with two threads.",
+    "predictions of 6,000 test rows; a class never trained on is a miss. Kept figures with a "
+    "peak are seconds of the clock with two threads.",
     "ldgs": "P@1, P@3 and P@5 on 6,000 test rows. *sampled* have `query_size=0.01`. "
     "[Earlier figures](earlier.md) have exact, searched and decomposed gradients.",
     "augment_reduce": "`AugmentReduceClassifier.PUBLISHED` and `PUBLISHED_SIZES`. Section 4.1: "
@@ -354,8 +354,8 @@ TEXTS = {
     "Log-likelihood is over test rows of a class that was trained on, accuracy over all. Omniglot "
     "has another split than the paper's.",
     "implicit": "Rows of unit length with their first label, `ImplicitSoftmaxRegressor.PUBLISHED`. "
-    "The training loss after 50 epochs, over that of implicit SGD; the rate is the best of 0.001, "
-    "0.01, ..., 1000 by the training loss of a tenth of the rows after 50 epochs, or "
+    "The training loss after 50 epochs, over the loss of implicit SGD; the rate is the best of "
+    "0.001, 0.01, ..., 1000 by the training loss of a tenth of the rows after 50 epochs, or "
     '`learning_rate="auto"`. A dash: not finite, or not measured.',
 }
 

@@ -29,8 +29,8 @@ rows that have a label; *lost* are points to the best of a grid of l1 in
 {", ".join(map(str, L1))} and l2 in {", ".join(map(str, L2))}, in units of the rows, each column for
 itself and chosen on the test rows, which favours the grid; *by rows* the same for `l1="rows",
 l2="rows"`, penalties that do not look at the labels. *in sight*: whether the set was looked at when
-the rule was chosen. *cpu s / given*: processor seconds of the fit over those of a fit with the
-chosen penalties given, whose processor seconds stand beside."""
+the rule was chosen. *cpu s / given*: processor seconds of the fit over the seconds of a fit with
+the chosen penalties given, whose processor seconds stand beside."""
 
 
 def measures(Y, best):
@@ -204,8 +204,8 @@ def _result(which, lost, by_rows):
     within = int((lost.max(axis=1) <= BAR_GRID).sum())
     ours, theirs = ("{:.1f} and {:.1f}".format(*points.mean(axis=0)) for points in (lost, by_rows))
     return (
-        f"Of {len(lost)} {which}, the default penalties are within {BAR_GRID:g} point of the best "
-        f"of a grid on {within}, in precision@1 and nDCG@5. On average they lose {ours} points; "
+        f"The default penalties are within {BAR_GRID:g} point of the best of a grid on {within} of "
+        f"{len(lost)} {which}, in precision@1 and nDCG@5. On average they lose {ours} points; "
         f"penalties that follow the rows alone lose {theirs}."
     )
 

@@ -2,8 +2,8 @@
 
     python -m benchmarks.methods.ridges [--data "digits, all" ...] [--systems memoir ...]
 
-One class a row, the first of its labels; of the test rows whose class training has, 2,000 at most
-are scored. Everything else is the default, on one thread. Writes measurements/ridges.md.
+One class a sample, the first of its labels; of the test rows whose class training has, 2,000 at
+most are scored. Everything else is the default, on one thread. Writes measurements/ridges.md.
 """
 
 import time
@@ -49,7 +49,7 @@ BEFORE = {}  # what these are without a factor
 MOST_TEST_ROWS = 2000
 CAPTION = f"""\
 Accuracy and nDCG@5 in per cent, log-loss where there are probabilities, on at most
-{MOST_TEST_ROWS:,} test rows; *best* is that of the multiples {", ".join(f"{f:g}" for f in FACTORS)}
+{MOST_TEST_ROWS:,} test rows; *best* is of the multiples {", ".join(f"{f:g}" for f in FACTORS)}
 of the constant ridge, which "auto" is or sets out from, each figure for itself and chosen on the
 test rows, which favours the grid, with the multiple in parentheses. Each
 row has the first of its labels."""

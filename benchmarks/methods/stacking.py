@@ -114,7 +114,7 @@ HEAD = """# A learned stack beside its parts
 on up to {most:,} test rows that decided nothing; recall of labels without a training row, and of
 those with one to four. One thread (yso_finna_en: two), processor time, on a machine that others
 used; *fits of its parts*: how many times the time that `PPDSparseClassifier` and
-`TopKNeighborsClassifier` take, each fitted once by itself on all rows. The stack fits each twice
+`TopKNeighborsClassifier` take, each fitted once alone on all rows. The stack fits each twice
 and a second stage.
 """
 

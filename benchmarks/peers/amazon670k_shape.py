@@ -48,8 +48,8 @@ def main():
         _runner.source(DATA),
         "Generated data of 490,449 rows of 75 words, 135,909 words, 670,091 labels, 5.5 of them a "
         "row. Core-hours are processor seconds of all threads and processes, from rows and labels "
-        "in memory to the model (omikuji: from its text file). Resident memory is that of the "
-        "whole process, data and interpreter included. On a Dask cluster of two worker processes "
+        "in memory to the model (omikuji: from its text file). Resident memory is of the whole "
+        "process, data and interpreter included. On a Dask cluster of two worker processes "
         "of at most 3 GB, each killed once, the fit of the first row took 1,567 s and 0.554 "
         "core-hours (2026-11-24, commit 998d518).",
     ]

@@ -15,7 +15,7 @@ PAGE = "coming_from"
 DATA_SETS = [*run.SMALL, "yso_finna_en_small"]
 NAMES = ["ppdsparse", "ovr_svc", "ovr_logistic", "ovr_sgd"]
 NAMES += ["pecos_xr", "pecos_ova", "napkinxc_plt", "omikuji"]
-ONE_CLASS = "oewn_hypernym"  # 1.03 labels a row: ours of one class a row, on the first of them
+ONE_CLASS = "oewn_hypernym"  # 1.03 labels a row: ours of one class a sample, on the first of them
 ONE_CLASS_NAMES = [name for name in SYSTEMS if name.startswith("class_")]
 # Dense weights of all classes, or hours: left out on the larger data.
 RUNS_ON = dict.fromkeys(["ovr_svc", "ovr_logistic", "ovr_sgd", "pecos_ova"], run.SMALL)
@@ -39,17 +39,17 @@ def write_page():
         "# The same task elsewhere and here",
         _runner.source(PAGE),
         f"Versions: {run.versions(kept)}.",
-        "Unit rows of TF-IDF, two threads, defaults everywhere; each system in a process of its "
-        "own. Seconds of `fit` are the best after a warm-up fit, or of one fit that takes long. "
-        "The machine also did other work, so that they are up to twice those of the page against "
-        "other libraries; compare them within a table. "
+        "Unit rows of TF-IDF, two threads, defaults everywhere; each system in its own "
+        "process. Seconds of `fit` are the best after a warm-up fit, or of one fit that takes "
+        "long. The machine also did other work: they are up to twice the seconds of the page "
+        "against other libraries; compare them within a table. "
         "Prediction is the five best labels of all test rows in one call. P@k is precision in per "
         "cent on the published test part. Peak MB is the memory of the first fit beyond the data, "
         "model MB the size of the saved model. `benchmarks/README.md` says more.",
     ]
     for data in DATA_SETS:
         parts += run.section(data, kept.get(data, {}), NAMES, HEADER, cells)
-    title = f"{ONE_CLASS}, one class a row"
+    title = f"{ONE_CLASS}, one class a sample"
     parts += run.section(title, kept.get(ONE_CLASS, {}), ONE_CLASS_NAMES, HEADER, cells)
     _runner.write_page(PAGE, *parts)
 

@@ -19,7 +19,7 @@ from benchmarks import _common, _label_texts, _runner
 DIMENSIONS = 256
 ROWS_A_TEST_ROW = 2  # of larger sets
 OBJECTS = 2000  # of the docstrings
-FIRST_LABEL = {"oewn_hypernym"}  # one class a row
+FIRST_LABEL = {"oewn_hypernym"}  # one class a sample
 DATA = ("bibtex", "cooking_fasttext", "delicious", "oewn_hypernym", "docstrings")
 FOLDER = _common.BUILD / "embeddings"
 
@@ -215,8 +215,8 @@ def write_page(kept):
         f"Truncated SVD of TF-IDF to {DIMENSIONS} dimensions, and sentence embeddings of "
         "docstrings; rows of unit length, of larger sets a random sample. One thread, processor "
         "seconds; what took more of them than its row says to fit and ask was cut off. Memory "
-        "beyond the data in MB. Precision in per cent on test rows; everything at its defaults but "
-        "for max_iter=300 of LogisticRegression (one-vs-rest where rows have several labels). "
+        "beyond the data in MB. Precision in per cent on test rows; everything at its defaults "
+        "except max_iter=300 of LogisticRegression (one-vs-rest where rows have several labels). "
         "Other work beside it, which makes processor seconds longer as well.",
     ]
     header = ["estimator", "fit s", "ms a row", "MB", "P@1", "P@5"]
@@ -225,10 +225,10 @@ def write_page(kept):
         some = next((f for f in found.values() if "n" in f), None)
         if some is None:
             continue
-        kind = "one class a row" if name in (*FIRST_LABEL, "docstrings") else "several labels a row"
+        kind = "one class" if name in (*FIRST_LABEL, "docstrings") else "several labels"
         parts += [
             f"## {name}",
-            f"{some['n']:,} rows of {some['d']} dimensions, {some['k']:,} labels, {kind}.",
+            f"{some['n']:,} rows of {some['d']} dimensions, {some['k']:,} labels, {kind} a sample.",
             _common.table(header, [row(title, f) for title, f in found.items()]),
         ]
     _runner.write_page("embeddings", "\n\n".join(parts))

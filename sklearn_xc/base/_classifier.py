@@ -325,7 +325,8 @@ class BaseXCClassifier(
         -------
         y : ndarray of shape (n_samples,), or (n_samples, n_classes) dense or CSR
             The class with the highest score; where y was an indicator, the labels with a score
-            above zero (possibly none), in the container and dtype of fit's y.
+            above zero (possibly none), in the container and dtype of fit's y. If that is CSR,
+            ``[model.classes_[row.indices] for row in y]`` lists the labels of each sample.
 
         Warns
         -----

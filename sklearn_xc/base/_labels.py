@@ -193,6 +193,7 @@ def _is_entry(value: Any, grades: str) -> bool:
 def labels_to_score(model: BaseEstimator, y: LabelsLike) -> Matrix:
     """Return true labels as scikit-learn's `score` takes them: columns by name, no grades."""
     if model._encoding.kind == "multilabel":
+        check_labels(y, DROPPED)  # lists of labels, of which scikit-learn's error names no way out
         y = plain_indicator(in_order_of(y, model.classes_))
     y = plain_labels(y)
     return without_grades(y) if getattr(model, "graded", False) else y

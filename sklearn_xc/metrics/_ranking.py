@@ -321,8 +321,9 @@ def _match_score_columns(truth: Truth, names: Table | None, n_columns: int) -> s
     if truth.ndim == 1:
         if names is None:
             raise ValueError(
-                "y_true holds class labels and y_pred scores: classes must name the columns of "
-                "y_pred (top-k labels that are floats are taken for scores; give them as "
+                "y_true holds class labels, and y_pred scores or the indicator of predict: "
+                "classes must name the columns of y_pred, or give predict_topk(model, X, k)[0] "
+                "(top-k labels that are floats are taken for scores; give them as "
                 "y_pred.astype(object))"
             )
         return _with_all_columns(truth, names, "y_true")

@@ -120,7 +120,16 @@ class TopKLearningCurveDisplay(DrawsOnAxes):
         ------
         ValueError
             If a size is no share from 0 to 1 and no number of samples, or k is no integer from 1.
+        TypeError
+            If cv is given: one part of the samples is held out, of the share `test_size`.
         """
+        # It would be an option of the lines, and fail there after all the fits.
+        if "cv" in kwargs:
+            raise TypeError(
+                f"cv={kwargs['cv']!r} is not possible: the curve holds out one part of the "
+                "samples, whose share above 0 and below 1 is test_size; for a dense y, "
+                "sklearn.model_selection.LearningCurveDisplay cross-validates"
+            )
         cuts = list(k)
         if not cuts or not all(isinstance(cut, Integral) and cut >= 1 for cut in cuts):
             raise ValueError(f"k must be integers from 1 on, got {k!r}")

@@ -79,12 +79,18 @@ def with_new_labels(
     known = encoding.classes_
     named = None if names is None else np.asarray(names)
     if named is not None:
-        check_names(named, n_new, "names")
-        again = np.flatnonzero(np.isin(named, known))
-        if len(again):
+        samples = "samples with their labels go to partial_fit, or to fit where there is none"
+        if getattr(names, "ndim", 1) == 2:
             raise ValueError(
-                f"names holds {named[again].tolist()[0]!r}, which the model has already"
+                f"names must be 1-D with a name for each of the {n_new} new labels, got an "
+                f"indicator of shape {names.shape}: add_labels takes texts of labels, {samples}"
             )
+        # Before they are held to be distinct: classes of samples repeat.
+        again = np.flatnonzero(np.isin(named, known)) if named.ndim == 1 else ()
+        if len(again):
+            name = named[again].tolist()[0]
+            raise ValueError(f"names holds {name!r}, which the model has already; {samples}")
+        check_names(named, n_new, "names")
     if encoding.kind == "multilabel":
         joined = None if named is None else append_names(known, named)
         places = np.arange(len(known) + n_new)

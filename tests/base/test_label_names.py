@@ -119,3 +119,12 @@ def test_reports_and_displays(monkeypatch):
 def test_bad_names(names, y, message):
     with pytest.raises(ValueError, match=message):
         PPDSparseClassifier(label_names=names).fit(X, y)
+
+
+def test_score_of_lists_of_labels_says_how_to_give_them():
+    model = PPDSparseClassifier(label_names=NAMES, random_state=0).fit(X, Y)
+    lists = [NAMES[row.indices].tolist() for row in Y]
+    with pytest.raises(ValueError, match=r"indicator matrix with .*MultiLabelBinarizer"):
+        model.score(X, lists)
+    predicted = [model.classes_[row.indices].tolist() for row in model.predict(X)]
+    assert sum(map(len, predicted)) == model.predict(X).nnz

@@ -46,6 +46,7 @@ BAD_CALLS = [
     ((TRUE[None], SCORES, 1), {}, r"y_true must be 1-D labels or a 2-D indicator, got shape"),
     ((TRUE[:0], SCORES[:0], 1), {}, r"y_true has no samples"),
     ((["a", "b"], SCORES, 1), {}, r"classes must name the columns of y_pred"),
+    (([["a"], ["b", "c"]], sp.csr_array(TRUE), 1), {}, r"indicator of predict: .*predict_topk"),
     ((["a", None], SCORES, 1), {"classes": list("abc")}, r"y_true has labels that are missing"),
     (([1.0, np.nan], TOP, 1), {}, r"y_true has labels that are missing"),
     ((TRUE, TOP, 1), {"sample_weight": [1, 2, 3]}, r"sample_weight must have shape \(2,\), got"),

@@ -79,3 +79,13 @@ def test_few_classes_in_a_small_part_lower_precision_at_k():
 def test_bad_parameters_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         TopKLearningCurveDisplay.from_estimator(MODEL, X, Y, **options)
+
+
+@pytest.mark.parametrize("cv", [3, "five"])
+def test_cv_is_refused_before_anything_is_fitted(cv):
+    class NeverFitted(PPDSparseClassifier):
+        def fit(self, X, y):
+            raise AssertionError("fitted")
+
+    with pytest.raises(TypeError, match=f"^cv={cv!r} is not possible: .* is test_size"):
+        TopKLearningCurveDisplay.from_estimator(NeverFitted(), X, Y, cv=cv)

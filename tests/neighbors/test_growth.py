@@ -230,12 +230,18 @@ def test_names_of_added_labels_are_checked():
         named.add_labels(T[:2], names=["l3", "l13"])
     with pytest.raises(ValueError, match="names names two labels 'x'"):
         named.add_labels(T[:2], names=["x", "x"])
+    with pytest.raises(ValueError, match=r"indicator of shape \(150, .* go to partial_fit"):
+        named.add_labels(X, Y)
+    with pytest.raises(ValueError, match="names must be 1-D with a name for each of the 2 labels"):
+        named.add_labels(T[:2], names="l3")
     with pytest.raises(ValueError, match="labels with names"):
         named.add_labels(T[:2])
     assert named.add_labels(T[:1], names=["l12"]).classes_[-1] == "l12"
     classes = TopKNeighborsClassifier(**EXACT).fit(X, np.arange(150) % 3)
     with pytest.raises(ValueError, match="names must be given"):
         classes.add_labels(T[:1])
+    with pytest.raises(ValueError, match=r"names holds 0, .* go to partial_fit, or to fit"):
+        classes.add_labels(X, np.arange(150) % 3)
 
 
 def test_more_neighbours_than_rows_are_refused():

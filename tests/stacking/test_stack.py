@@ -189,6 +189,8 @@ def test_labels_join_by_their_texts(models, kind, tmp_path):
     np.testing.assert_array_equal(load(tmp_path / "model.sxc").predict_topk(Q[2:], 5)[0], after)
     with pytest.raises(ValueError, match=r"already|names are"):
         model.add_labels(Q[:1], [model.classes_[0]])
+    with pytest.raises(ValueError, match="samples with their labels go to partial_fit"):
+        model.add_labels(X, Y if kind == "labels" else model.predict(X))
     assert len(model.classes_) == 42
 
 
