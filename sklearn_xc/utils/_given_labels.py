@@ -1,5 +1,6 @@
 """Labels as users have them: columns of a table and their names, numbers of pandas and Arrow."""
 
+from contextlib import suppress
 from itertools import compress
 from typing import Any, Literal
 
@@ -151,19 +152,31 @@ def plain_labels(y: LabelsLike) -> LabelsLike:
     return plain
 
 
+def holds_lists(y: Any) -> bool:
+    """Say whether y is a column of polars or Arrow whose items are lists."""
+    kind = str(getattr(y, "dtype", getattr(y, "type", "")))
+    return kind.lower().startswith(("list", "large_list", "array("))
+
+
 def is_polars_frame(y: Any) -> bool:
     """Say whether y is a table that has neither `ndim` nor `iloc`, as one of polars."""
     return hasattr(y, "columns") and hasattr(y, "to_series") and not hasattr(y, "iloc")
 
 
 def plain_indicator(y: LabelsLike) -> LabelsLike:
-    """Return an indicator of nullable or Arrow columns as floats, not as objects."""
+    """Return an indicator as numbers: not of objects, nor of columns that differ, nor float16."""
+    if isinstance(y, tuple):  # which SciPy takes for the parts of a matrix
+        return list(y)
+    if isinstance(y, np.ndarray) and y.ndim == 2 and y.dtype in (np.dtype(object), np.float16):
+        with suppress(ValueError, TypeError):  # of texts: said by those who need numbers
+            return y.astype(np.float64)
     if hasattr(y, "iloc") and y.ndim == 2 and y.shape[1] > 1:
-        kinds = [getattr(dtype, "kind", "O") for dtype in y.dtypes]
+        kinds = {getattr(dtype, "kind", "O") for dtype in y.dtypes}
         # objects, which these columns would become together, are not recognised as an indicator
-        numbers = all(kind in "biuf" for kind in kinds)
-        if numbers and not all(isinstance(dtype, np.dtype) for dtype in y.dtypes):
-            return y.to_numpy(dtype=np.float64, na_value=np.nan)
+        plain = len(kinds) == 1 and all(isinstance(dtype, np.dtype) for dtype in y.dtypes)
+        if kinds <= set("biufO") and (not plain or kinds == {"O"}):
+            with suppress(ValueError, TypeError):
+                return y.to_numpy(dtype=np.float64, na_value=np.nan)
     return y
 
 
