@@ -86,12 +86,9 @@ def in_order_of(
     names = label_names(y)
     if names is None or (len(names) == len(classes) and _same(names, classes)):
         return y
-    known = set(classes.tolist())
-    # Names decide if both have some. Numbers from 0 on are no names, in a table or in a model:
-    # such columns go by their places, unless they are the very labels in another order.
-    nameless = is_numbered(names) or (is_numbered(classes) and known != set(names.tolist()))
-    if nameless and len(names) == len(classes):
+    if len(names) == len(classes) and names_of_columns(y, classes) is classes:
         return y
+    known = set(classes.tolist())
     # -1 for a label without a column, which stays zero below
     place = {name: i for i, name in enumerate(names.tolist())}
     order = [place.get(label, -1) for label in classes.tolist()]
@@ -108,6 +105,18 @@ def in_order_of(
     there = np.array(order) >= 0
     found[:, there] = values[:, list(compress(order, there))]
     return found
+
+
+def names_of_columns(y: LabelsLike, classes: np.ndarray) -> np.ndarray:
+    """Return the names of the columns of a table, or `classes` where it has none."""
+    names = label_names(y)
+    if names is None:
+        return classes
+    # Names decide if both have some. Numbers from 0 on are no names, in a table or in a model:
+    # such columns go by their places, unless they are the very labels in another order.
+    known = set(classes.tolist())
+    nameless = is_numbered(names) or (is_numbered(classes) and known != set(names.tolist()))
+    return classes if nameless else names
 
 
 def _same(names: np.ndarray, classes: np.ndarray) -> bool:
