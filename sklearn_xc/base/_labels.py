@@ -14,6 +14,7 @@ from sklearn.exceptions import DataConversionWarning
 
 from ..utils._csr import LARGEST_INDEX
 from ..utils._given_labels import (
+    holds_lists,
     in_order_of,
     is_missing,
     is_polars_frame,
@@ -119,8 +120,7 @@ def check_labels(y: Any, grades: str = REFUSED) -> None:
         return
     if getattr(y, "ndim", 1) != 1:
         return
-    # Series of polars and Arrow whose items are lists.
-    if str(getattr(y, "dtype", "")).lower().startswith(("list", "array(")):
+    if holds_lists(y):
         raise ValueError(LABEL_LISTS)
     if _has_missing(y):
         raise ValueError("Input y contains NaN: every sample needs a label")

@@ -37,6 +37,11 @@ def run(options: Options) -> None:
         vars(last).pop("calibration_", None)
     last.set_params(n_jobs=options.jobs)
     if last.label_names is None:
+        if several := next((row for row in rows if len(row.labels) > 1), None):
+            raise ValueError(
+                f"{options.file}, line {several.line} has several labels, and samples of the model "
+                "have one: train again"
+            )
         y = np.array([some[0] for some in labels], dtype=object)
     X = find_inner(model, "predict_topk").transform([row.text for row in rows])
     with told(f"trained {len(new):,} new labels"):

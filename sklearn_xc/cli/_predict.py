@@ -48,7 +48,7 @@ def run(options: Options) -> None:
     kind = "probability" if hasattr(inner, "predict_proba") else "score"
     kept = {"labels": only or None, "exclude": exclude or None}
     kept["scores"] = "proba" if kind == "probability" else "decision"
-    n_left = len(only or inner.classes_) - len({*exclude} & {*inner.classes_})
+    n_left = len({*(only or inner.classes_.tolist())} - {*exclude})
     answers = _answers(model, options, notes, max(1, min(options.k, n_left)), kept)
     to, how = options.output, {"encoding": "utf-8", "newline": ""}
     with open(to, "w", **how) if to else nullcontext(sys.stdout) as file:

@@ -75,6 +75,10 @@ def format_of(path: str, columns: TextColumns) -> str:
     if parts[-1] in ENDINGS:
         return ENDINGS[parts[-1]]
     if path == "-":
+        if columns.labels is not None:
+            raise ValueError(
+                "the standard input has no ending that names its format; give --format"
+            )
         return "lines"
     # no ending that tells: the first line does
     with open_text(path, "rb") as file:

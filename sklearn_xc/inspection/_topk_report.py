@@ -4,6 +4,7 @@ from typing import Any
 
 from ..metrics._label_sets import label_sets
 from ..metrics._ranking import true_labels
+from ..utils._given_labels import names_of_columns
 from ..utils._typing import LabelsLike, MatrixLike
 from ..utils._unwrap import find_inner
 from ._measures import measured, table
@@ -35,8 +36,8 @@ def topk_report(
     X : array-like, sparse or texts, of n_samples
         Whatever the estimator takes.
     y_true : array-like of shape (n_samples,), indicator or list of lists
-        True labels. An indicator has a column for each of ``classes_``; lists may hold labels that
-        the model does not know.
+        True labels. An indicator has a column for each of ``classes_``, and a DataFrame goes by the
+        names of its columns; these, and lists, may hold labels that the model does not know.
     threshold : float, default=None
         Probability (or score, without ``predict_proba``) from which on a label is in the answer,
         for F1 of sets. By default F1 is that of the best label, where samples have one label.
@@ -79,15 +80,15 @@ def topk_report(
     classes = find_inner(estimator, "predict_topk").estimator.classes_
     truth = label_sets(y_true)
     if truth is None:
-        given = true_labels(y_true, "y_true")
+        given, names = true_labels(y_true, "y_true"), names_of_columns(y_true, classes)
         if given.ndim == 1:
             truth = [[label] for label in given.tolist()]
-        elif given.shape[1] != len(classes):
+        elif given.shape[1] != len(names):
             raise ValueError(
                 f"y_true has {given.shape[1]} columns, and the model {len(classes)} classes; give "
                 "lists of labels for labels that the model does not know"
             )
         else:
-            names = classes[given.indices].tolist()
-            truth = [names[a:b] for a, b in zip(given.indptr, given.indptr[1:], strict=False)]
+            labels = names[given.indices].tolist()
+            truth = [labels[a:b] for a, b in zip(given.indptr, given.indptr[1:], strict=False)]
     return TopKReport(measured(estimator, [(X, truth)], n_train, threshold))

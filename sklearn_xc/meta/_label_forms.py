@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 
 from ..base._labels import is_indicator
 from ..base._new_classes import append_names
-from ..utils._given_labels import given_classes, label_names, plain_labels
+from ..utils._given_labels import given_classes, holds_lists, label_names, plain_labels
 from ..utils._typing import Matrix
 
 LISTS = "lists"
@@ -41,6 +41,8 @@ def read_targets(
     call `known` are the labels of the model and `form` is that of y so far. ValueError if y is of
     another form or length, or texts name a label that an indicator lacks.
     """
+    if holds_lists(y):
+        y = y.to_pylist() if hasattr(y, "to_pylist") else y.to_list()
     n_labelled = y.shape[0] if hasattr(y, "shape") else len(y)
     if n_labelled != n_rows:
         raise ValueError(f"X has {n_rows} texts, but y has labels for {n_labelled} samples")

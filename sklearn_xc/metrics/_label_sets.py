@@ -24,6 +24,8 @@ def label_sets(y: Any, name: str = "y_true", or_indicator: bool = True) -> list[
         return None
     if hasattr(y, "to_list"):  # of pandas, or of polars
         rows = y.to_list()
+    elif hasattr(y, "to_pylist"):  # of Arrow
+        rows = y.to_pylist()
     elif isinstance(y, np.ndarray):
         rows = y.tolist()
     else:

@@ -19,6 +19,8 @@ def take(data: Any, rows: np.ndarray) -> Any:
         return checked_csr(data, "sparse data to take samples of")[rows]
     if isinstance(data, (list, tuple)):
         return type(data)(data[row] for row in rows)
+    if hasattr(data, "column_names"):  # a table of Arrow
+        return data.take(rows)
     # Frames of other libraries have no iloc, and take numbers of samples in brackets.
     exchanged = hasattr(data, "__dataframe__") and not hasattr(data, "__array_interface__")
     if exchanged or is_polars_frame(data):

@@ -13,7 +13,7 @@ from ..base._explanation import Explanations
 from ..base._nearly_empty import WarnsIfNearlyEmpty
 from ..base._predict_topk import PredictsTopK, check_kind_of_scores
 from ..topk._restriction import Restriction, best_of_each, read_restriction
-from ..utils._given_labels import in_order_of, plain_labels
+from ..utils._given_labels import in_order_of, plain_indicator, plain_labels
 from ..utils._matrix import n_rows
 from ..utils._memory_limit import require_memory
 from ..utils._typing import LabelsLike, Matrix, MatrixLike
@@ -301,7 +301,7 @@ class StackPredictions(WarnsIfNearlyEmpty, PredictsTopK):
         """
         check_is_fitted(self)
         if self._labels.kind == "multilabel":
-            y = in_order_of(y, self.classes_)
+            y = plain_indicator(in_order_of(y, self.classes_))
         return super().score(X, plain_labels(y), sample_weight)
 
 

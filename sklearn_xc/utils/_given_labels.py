@@ -1,5 +1,6 @@
 """Labels as users have them: columns of a table and their names, numbers of pandas and Arrow."""
 
+from contextlib import suppress
 from itertools import compress
 from typing import Any, Literal
 
@@ -85,12 +86,9 @@ def in_order_of(
     names = label_names(y)
     if names is None or (len(names) == len(classes) and _same(names, classes)):
         return y
-    known = set(classes.tolist())
-    # Names decide if both have some. Numbers from 0 on are no names, in a table or in a model:
-    # such columns go by their places, unless they are the very labels in another order.
-    nameless = is_numbered(names) or (is_numbered(classes) and known != set(names.tolist()))
-    if nameless and len(names) == len(classes):
+    if len(names) == len(classes) and names_of_columns(y, classes) is classes:
         return y
+    known = set(classes.tolist())
     # -1 for a label without a column, which stays zero below
     place = {name: i for i, name in enumerate(names.tolist())}
     order = [place.get(label, -1) for label in classes.tolist()]
@@ -107,6 +105,18 @@ def in_order_of(
     there = np.array(order) >= 0
     found[:, there] = values[:, list(compress(order, there))]
     return found
+
+
+def names_of_columns(y: LabelsLike, classes: np.ndarray) -> np.ndarray:
+    """Return the names of the columns of a table, or `classes` where it has none."""
+    names = label_names(y)
+    if names is None:
+        return classes
+    # Names decide if both have some. Numbers from 0 on are no names, in a table or in a model:
+    # such columns go by their places, unless they are the very labels in another order.
+    known = set(classes.tolist())
+    nameless = is_numbered(names) or (is_numbered(classes) and known != set(names.tolist()))
+    return classes if nameless else names
 
 
 def _same(names: np.ndarray, classes: np.ndarray) -> bool:
@@ -151,19 +161,31 @@ def plain_labels(y: LabelsLike) -> LabelsLike:
     return plain
 
 
+def holds_lists(y: Any) -> bool:
+    """Say whether y is a column of polars or Arrow whose items are lists."""
+    kind = str(getattr(y, "dtype", getattr(y, "type", "")))
+    return kind.lower().startswith(("list", "large_list", "array("))
+
+
 def is_polars_frame(y: Any) -> bool:
     """Say whether y is a table that has neither `ndim` nor `iloc`, as one of polars."""
     return hasattr(y, "columns") and hasattr(y, "to_series") and not hasattr(y, "iloc")
 
 
 def plain_indicator(y: LabelsLike) -> LabelsLike:
-    """Return an indicator of nullable or Arrow columns as floats, not as objects."""
+    """Return an indicator as numbers: not of objects, nor of columns that differ, nor float16."""
+    if isinstance(y, tuple):  # which SciPy takes for the parts of a matrix
+        return list(y)
+    if isinstance(y, np.ndarray) and y.ndim == 2 and y.dtype in (np.dtype(object), np.float16):
+        with suppress(ValueError, TypeError):  # of texts: said by those who need numbers
+            return y.astype(np.float64)
     if hasattr(y, "iloc") and y.ndim == 2 and y.shape[1] > 1:
-        kinds = [getattr(dtype, "kind", "O") for dtype in y.dtypes]
+        kinds = {getattr(dtype, "kind", "O") for dtype in y.dtypes}
         # objects, which these columns would become together, are not recognised as an indicator
-        numbers = all(kind in "biuf" for kind in kinds)
-        if numbers and not all(isinstance(dtype, np.dtype) for dtype in y.dtypes):
-            return y.to_numpy(dtype=np.float64, na_value=np.nan)
+        plain = len(kinds) == 1 and all(isinstance(dtype, np.dtype) for dtype in y.dtypes)
+        if kinds <= set("biufO") and (not plain or kinds == {"O"}):
+            with suppress(ValueError, TypeError):
+                return y.to_numpy(dtype=np.float64, na_value=np.nan)
     return y
 
 

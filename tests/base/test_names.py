@@ -11,8 +11,10 @@ from sklearn_xc import (
     LDGSClassifier,
     MemoirSVC,
     PPDSparseClassifier,
+    PPDSparseClassifierCV,
     TopKCalibratedClassifier,
     TopKNeighborsClassifier,
+    TopKStackingClassifier,
     TopKThresholdClassifier,
     load,
     topk_predictor,
@@ -317,3 +319,23 @@ def test_neighbors_go_by_the_names_of_columns():
         model.partial_fit(X, Y.drop(columns="w"))
     plain = TopKNeighborsClassifier().fit(X, Y.to_numpy()).partial_fit(X, Y)
     assert plain.classes_.tolist() == [0, 1, 2, 3]
+
+
+def indicators_of_any_dtype():
+    table = pd.DataFrame(np.eye(4, dtype=int)[np.arange(60) % 4], columns=list("dbca"))
+    yield table.astype({"d": bool, "b": float}), "columns that differ"
+    yield table.astype(object), "objects"
+    yield table.astype("category"), "categories"
+    yield table.astype("Int64"), "nullable"
+    yield table.to_numpy().astype(object), "array of objects"
+    yield table.to_numpy().astype(np.float16), "float16"
+    yield tuple(map(tuple, table.to_numpy().tolist())), "tuples"
+
+
+@pytest.mark.parametrize("y", [pytest.param(y, id=name) for y, name in indicators_of_any_dtype()])
+def test_indicators_that_fit_takes_are_scored(y):
+    X = np.eye(4)[np.arange(60) % 4]
+    for model in (PPDSparseClassifierCV(cv=2), TopKStackingClassifier(random_state=0)):
+        model = model.fit(X, y)
+        assert model.score(X, y) == 1
+        assert precision_at_k(y, model.predict_topk(X, k=1)[0], k=1, classes=model) == 1

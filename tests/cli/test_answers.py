@@ -98,6 +98,9 @@ def test_allowed_excluded_and_threshold(run, folder):
     assert run(*call, stdin="soil\n")[:2] == (0, "")
     found = lines_of((folder / "p.jsonl").read_text())[0]["labels"]
     assert {one["label"] for one in found} == {"tag 1", "tag 2"}
+    # what is excluded and not allowed anyway takes no place of an answer
+    call = "predict", "tagger.sxc", "--only", "tag 1", "--only", "tag 2", "--exclude", "tag 3"
+    assert lines_of(run(*call, stdin="soil\n")[1])[0]["labels"] == found
     output = run("predict", "tagger.sxc", "--threshold", 1.1, stdin="soil\n")[1]
     assert lines_of(output) == [{"line": 1, "labels": []}]
 
@@ -159,3 +162,13 @@ def test_new_labels_join(run, folder):
     np.testing.assert_array_equal(before[-1].coef_.toarray(), after[-1].coef_[:8].toarray())
     code, _, errors = run("add-labels", "tagger.sxc", "more.csv", "-o", "sand.sxc")
     assert (code, "has no label that the model lacks" in errors) == (2, True)
+
+
+def test_several_new_labels_of_a_sample_are_refused_where_samples_have_one(run, folder):
+    lines = ['{"t": "sea ship", "l": ["a"]}', '{"t": "tree root", "l": ["b"]}'] * 4
+    (folder / "one.jsonl").write_text("\n".join(lines))
+    call = "one.jsonl", "--text", "t", "--labels", "l", "-o", "one.sxc", "--held-out", 0
+    assert run("train", *call, "--probabilities", "none", "--jobs", 1)[0] == 0
+    (folder / "two.jsonl").write_text("\n".join([*lines, '{"t": "rock", "l": ["a", "c"]}']))
+    code, _, errors = run("add-labels", "one.sxc", "two.jsonl", "-o", "one2.sxc")
+    assert (code, "two.jsonl, line 9 has several labels" in errors) == (2, True)

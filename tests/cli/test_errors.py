@@ -36,13 +36,21 @@ from sklearn_xc.cli import main
         (["tune", "titles.csv", *COLUMNS, "--held-out", "0"], "--held-out must be above 0"),
         (["convert", "more.csv", *COLUMNS, "--to", "xc", "-o", "x"], "--model is needed"),
         (["info", "."], "is no regular file"),
+        (["predict", "tagger.sxc", "more.csv", "-o", "more.csv"], "-o more.csv is read by this"),
+        (["predict", "tagger.sxc", "more.csv", "-o", "tagger.sxc"], "-o tagger.sxc is read by"),
+        (["convert", "more.csv", *COLUMNS, "--to", "csv", "-o", "./more.csv"], "is read by this"),
+        (["convert", "empty.csv", *COLUMNS, "--to", "csv", "-o", "x"], "empty.csv has no samples"),
+        (["evaluate", "tagger.sxc", "-"], "standard input has no ending .*give --format"),
     ],
 )
 def test_errors_are_one_line_and_code_2(run, folder, arguments, message):
     (folder / "empty.csv").write_text("title,tags\n")
     (folder / "bad.csv").write_text("title,tags\none\n")
+    before = {name: (folder / name).read_bytes() for name in ("tagger.sxc", "more.csv")}
     code, _, errors = run(*arguments)
     assert code == 2
+    assert {name: (folder / name).read_bytes() for name in before} == before
+    assert not (folder / "x").exists()
     last = errors.splitlines()[-1]
     assert last.startswith(f"sklearn-xc {arguments[0]}: error: ")
     assert re.search(message, last), last

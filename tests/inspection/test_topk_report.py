@@ -1,6 +1,7 @@
 """The report on the best labels: the measures of the metrics, and of a file's labels alike."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.pipeline import make_pipeline
@@ -66,3 +67,14 @@ def test_columns_of_other_labels_are_refused():
         topk_report(MODEL, X[200:], Y[200:, :5])
     with pytest.raises(ValueError, match="0 sample"):
         topk_report(MODEL[-1], X[:0], np.empty(0, dtype=int))
+
+
+def test_the_columns_of_a_table_go_by_their_names():
+    names, codes = np.array(["ash", "fir", "oak"]), np.arange(30) % 3
+    table = pd.DataFrame(np.eye(3, dtype=int)[codes], columns=names)
+    model = PPDSparseClassifier(random_state=0).fit(np.eye(3)[codes], table)
+    turned = table[["oak", "ash", "fir"]]
+    assert topk_report(model, np.eye(3)[codes], turned)["P@1"] == 1
+    some = topk_report(model, np.eye(3)[codes], turned.rename(columns={"oak": "elm"}))
+    assert some["P@1"] == pytest.approx(2 / 3)
+    assert topk_report(model, np.eye(3)[codes], table[["ash"]])["P@1"] == pytest.approx(1 / 3)
