@@ -77,10 +77,17 @@ FEW_PASSES = {
     sklearn_xc.MemoirSVC: 50,
     sklearn_xc.ImplicitSoftmaxRegressor: 50,
 }
+# Its default parts take 2,000 passes each, five times on few samples (time).
+QUICK_PARTS = [
+    ("one_vs_rest", sklearn_xc.PPDSparseClassifier(random_state=0)),
+    ("neighbors", sklearn_xc.TopKNeighborsClassifier(random_state=0)),
+]
 
 
 def checked(estimator):
-    """An estimator as it is checked: by default, but for folds and passes (time)."""
+    """An estimator as it is checked: by default, but for folds, passes and parts (time)."""
+    if estimator is STACK:
+        return STACK(QUICK_PARTS, cv=0.5)
     if estimator in WRAPPERS:
         return estimator(cv=2)
     if estimator in FEW_PASSES:
@@ -140,6 +147,22 @@ def test_scikit_learns_check(estimator, check):
     before = repr(estimator)
     check(estimator)
     assert repr(estimator) == before  # what is checked is a copy
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "check_classifier_data_not_an_array",
+        "check_classifiers_one_label",
+        "check_classifiers_train",
+        "check_estimator_sparse_tag",
+        "check_estimators_pickle",
+        "check_fit2d_1feature",
+        "check_fit2d_1sample",
+    ],
+)
+def test_scikit_learns_check_of_the_stack_with_its_own_parts(name):
+    getattr(estimator_checks, name)("TopKStackingClassifier", STACK())
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
