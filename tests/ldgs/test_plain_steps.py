@@ -32,7 +32,7 @@ def test_they_learn_what_adagrad_does_not(words):
     ridge = {"alpha": 0.05 / np.sum(~test)}
     plain = fitted(X[~test], y[~test], **ridge)
     other = fitted(X[~test], y[~test], solver="adagrad", **ridge)
-    assert plain.learning_rate_ == 5.0
+    assert plain.learning_rate_ == 10.0
     assert plain.score(X[test], y[test]) > other.score(X[test], y[test]) - 0.01
     own = np.arange(test.sum()), y[test]
     losses = [-np.log(m.predict_proba(X[test])[own]).mean() for m in (plain, other)]

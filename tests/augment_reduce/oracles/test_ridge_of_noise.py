@@ -33,11 +33,15 @@ def test_likeness_is_the_mean_square_of_inner_products_of_pairs(to_matrix):
     assert found == pytest.approx(np.mean(pairs**2), rel=1e-5)
 
 
-def alpha_of(model, scale, samples, **params):
+def settings_of(model, scale, samples, **params):
     given = PassSettings(**dict.fromkeys(field.name for field in fields(PassSettings)))
     model = AugmentReduceClassifier(model, **params)
     model.classes_ = np.arange(N_CLASSES)
-    return plain_settings(model, scale, samples, given, 0).alpha
+    return plain_settings(model, scale, samples, given, 0)
+
+
+def alpha_of(*args, **params):
+    return settings_of(*args, **params).alpha
 
 
 def test_words_of_few_rows_take_the_ridge_of_the_softmax_and_few_directions_more(monkeypatch):
@@ -51,3 +55,15 @@ def test_words_of_few_rows_take_the_ridge_of_the_softmax_and_few_directions_more
     assert alpha_of("softmax", one, shared) == RIDGE
     assert alpha_of("probit", one[:20], shared) == pytest.approx(RIDGE * slope**1.25)
     np.testing.assert_allclose(alpha_of("probit", 2 * one, own, alpha=2.0), 0.5 * one)
+
+
+@pytest.mark.parametrize(("ridge", "power"), [(RIDGE, 2), (RIDGE / 3, 2), (RIDGE / 30, 1)])
+def test_a_weak_ridge_takes_a_longer_step(monkeypatch, ridge, power):
+    monkeypatch.setattr(_exact_steps, "steps_of_softmax", lambda *_: (ridge, RATE))
+    own, one = samples_of(sparse.csr_array(sparse.eye_array(600))), np.ones(600)
+    slope = slope_of_noise("probit", N_CLASSES)
+    found = settings_of("probit", one, own).learning_rate
+    assert found == pytest.approx(RATE / slope**power)
+    assert settings_of("softmax", one, own).learning_rate == RATE
+    given = settings_of("probit", one, own, alpha=ridge).learning_rate
+    assert given == pytest.approx(RATE / slope**2)
