@@ -12,7 +12,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PROSE = runpy.run_path(str(ROOT / "doc" / "prose.py"))
 BY_KEY = re.compile(r":figure:`[^`]*`|``.*?``", re.DOTALL)
 VERSION = re.compile(
-    r"\b(?:Python|scikit-learn|PECOS|skl2onnx|SetFit|sentence-transformers|now|before)\s+\d+(?:\.\d+)+"
+    r"\b(?:Python|scikit-learn|PECOS|omikuji|fastText|skl2onnx|SetFit|sentence-transformers|now|before)"
+    r"\s+\d+(?:\.\d+)+"
 )
 TYPED = re.compile(
     r"(?<![\w.])\d(?:[\d,]*\d)?(?:\.\d+|(?:\.\d+)? ?"
