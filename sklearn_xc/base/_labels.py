@@ -48,23 +48,13 @@ def answer_container(given: type) -> type:
 )
 @dataclass(frozen=True, eq=False)
 class LabelEncoding:
-    """Form of fit's y, so that predictions can be given back in the same form.
+    """Form of fit's y, so that predictions can be given back in the same form."""
 
-    Attributes
-    ----------
-    kind : {"binary", "multiclass", "multilabel"}
-    classes_ : ndarray of shape (n_classes,)
-        The sorted labels; of a multilabel y its column names (DataFrame) or column numbers.
-    dtype : dtype
-        Of y.
-    container : type or None
-        The sparse class of a multilabel y in CSR, ``csr_matrix`` or ``csr_array``; None when dense.
-    """
-
-    kind: str
+    kind: str  # "binary", "multiclass" or "multilabel"
+    # The sorted labels; of a multilabel y its column names (DataFrame) or column numbers.
     classes_: np.ndarray
-    dtype: np.dtype
-    container: type | None = None
+    dtype: np.dtype  # of y
+    container: type | None = None  # of a multilabel y, csr_matrix or csr_array; None when dense
 
     def _check_record(self) -> None:
         """Raise ValueError for what no call of `encode` makes (see `utils/_records.record`)."""

@@ -149,21 +149,12 @@ class Weights:
 
 
 class Start(NamedTuple):
-    """Weights to go on from, for X as it is given; None in their place for a cold start.
+    """Weights to go on from, for X as it is given; None in their place for a cold start."""
 
-    Attributes
-    ----------
-    coef : ndarray of float32 (n_classes, dim)
-    intercept : ndarray of float32 (n_classes,)
-    table : ndarray of float32 (n_features, dim), or None
-    squares : (ndarray of float32, ndarray of float32)
-        Sums of squared gradients of Adagrad, of label embeddings and of features.
-    """
-
-    coef: np.ndarray
+    coef: np.ndarray  # float32 (n_classes, dim)
     intercept: np.ndarray
-    table: np.ndarray | None
-    squares: tuple
+    table: np.ndarray | None  # float32 (n_features, dim)
+    squares: tuple  # sums of squared gradients of Adagrad, of label embeddings and of features
 
 
 class EntryLists(NamedTuple):

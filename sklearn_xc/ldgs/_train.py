@@ -30,30 +30,16 @@ ENTRIES_AT_ONCE = 2**20
 
 
 class LDGSProblem(NamedTuple):
-    """Data of one call of fit or partial_fit.
-
-    Attributes
-    ----------
-    rows : Rows
-    positives : Positives
-    sample_weight : ndarray of float32 (n_samples,), or None
-    held_out : ndarray of bool (n_samples,)
-    n_classes : int
-    multilabel : bool
-    whole : bool
-        Whether this is a fit, or a part of what `partial_fit` is given.
-    n_texts : int
-        How many of the last rows are texts of labels; of a part not known, and 0.
-    """
+    """Data of one call of fit or partial_fit."""
 
     rows: Rows
     positives: Positives
-    sample_weight: np.ndarray | None
-    held_out: np.ndarray
+    sample_weight: np.ndarray | None  # float32 (n_samples,)
+    held_out: np.ndarray  # bool (n_samples,)
     n_classes: int
     multilabel: bool
-    whole: bool
-    n_texts: int = 0
+    whole: bool  # whether this is a fit, or a part of what `partial_fit` is given
+    n_texts: int = 0  # how many of the last rows are texts of labels; of a part not known, and 0
 
     @classmethod
     def of(
@@ -152,27 +138,14 @@ class LDGSProblem(NamedTuple):
 
 
 class LDGSOutcome(NamedTuple):
-    """Result of training.
+    """Result of training."""
 
-    Attributes
-    ----------
-    model : (ndarray, ndarray, ndarray or None, float32)
-        Label embeddings, intercepts, the table of features, the threshold of labels.
-    plan : Plan
-    state : LDGSState
-    alpha : float
-    passes : Passes
-        Their scores are precision@1.
-    n_scored : float
-        Classes a sample.
-    """
-
-    model: tuple
+    model: tuple  # label embeddings, intercepts, table of features or None, threshold of labels
     plan: Plan
     state: LDGSState
     alpha: float
-    passes: Passes
-    n_scored: float
+    passes: Passes  # their scores are precision@1
+    n_scored: float  # classes a sample
 
 
 def first_state(

@@ -22,30 +22,15 @@ from ._top_columns import top_columns
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """First ranks of every sample, compared with the true labels.
+    """First ranks of every sample, compared with the true labels."""
 
-    Attributes
-    ----------
-    k : int
-        The k of the metric. There may be fewer than k ranks.
-    columns : ndarray of shape (n, n_ranks), int64
-        Predicted column numbers, best first; -1 where nothing was retrieved.
-    hits : ndarray of shape (n, n_ranks), bool
-        Whether the column is a true label of the sample.
-    truth : csr_array of shape (n, K + 1)
-        True labels. Column K holds a true label that is not among the classes.
-    weight : ndarray of shape (n,), float64
-        Sample weights, with a positive sum.
-    named : bool
-        Whether the user knows the numbers of the columns: false for class labels that were
-        numbered as they appeared.
-    """
-
-    k: int
-    columns: np.ndarray
-    hits: np.ndarray
-    truth: sp.csr_array
-    weight: np.ndarray
+    k: int  # of the metric; there may be fewer ranks
+    columns: np.ndarray  # int64 (n, n_ranks), best first; -1 where nothing was retrieved
+    hits: np.ndarray  # bool (n, n_ranks), whether the column is a true label of the sample
+    truth: sp.csr_array  # (n, K + 1); column K holds a true label that is not among the classes
+    weight: np.ndarray  # float64 (n,), with a positive sum
+    # Whether the user knows the numbers of the columns: false for class labels that were numbered
+    # as they appeared.
     named: bool
 
     @property

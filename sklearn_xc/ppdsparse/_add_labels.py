@@ -14,22 +14,13 @@ from ..topk._weight_store import store_of
 
 
 class WeightColumns(NamedTuple):
-    """Weights and reports of a one-vs-rest model by class; a binary model has two columns here.
-
-    Attributes
-    ----------
-    coef : csr_array of float32 (n_classes, n_features)
-    intercept : ndarray of float32 (n_classes,)
-    gap : ndarray of float64 (n_classes,)
-    n_active : ndarray of int64 (n_classes,)
-    dual : csr_array of float32 (n_classes, n_samples), or None
-    """
+    """Weights and reports of a one-vs-rest model by class; a binary model has two columns here."""
 
     coef: sparse.csr_array
     intercept: np.ndarray
     gap: np.ndarray
     n_active: np.ndarray
-    dual: sparse.csr_array | None
+    dual: sparse.csr_array | None  # (n_classes, n_samples)
 
 
 def columns_of(model: BaseXCClassifier) -> WeightColumns:

@@ -94,20 +94,11 @@ def fit_classes(
 
 
 class Arranged(NamedTuple):
-    """A problem as its blocks of classes get it, whatever the penalties.
-
-    Attributes
-    ----------
-    order : Order
-    blocks : list of ndarray of int32
-        The classes of each.
-    arrays : dict
-        By name, of samples, features and classes: what `_solve_block` works on.
-    """
+    """A problem as its blocks of classes get it, whatever the penalties."""
 
     order: Order
-    blocks: list[np.ndarray]
-    arrays: Arrays
+    blocks: list[np.ndarray]  # the classes of each
+    arrays: Arrays  # of samples, features and classes: what `_solve_block` works on
 
 
 def arrange(

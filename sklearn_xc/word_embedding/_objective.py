@@ -103,21 +103,12 @@ class WordPairs:
 
 
 class OwnPairs(NamedTuple):
-    """The pairs of the words of a block.
+    """The pairs of the words of a block."""
 
-    Attributes
-    ----------
-    rows, ids : ndarray of int32 (n_pairs,)
-        The place of the word in the block, in rising order, and the context.
-    share : ndarray of float32 (n_pairs,)
-        q(y|x).
-    indptr : ndarray of int64 (n_rows + 1,)
-    """
-
-    rows: np.ndarray
-    ids: np.ndarray
-    share: np.ndarray
-    indptr: np.ndarray
+    rows: np.ndarray  # int32 (n_pairs,), the place of the word in the block, in rising order
+    ids: np.ndarray  # int32 (n_pairs,), the context
+    share: np.ndarray  # float32 (n_pairs,), q(y|x)
+    indptr: np.ndarray  # int64 (n_rows + 1,)
 
 
 def objective(
