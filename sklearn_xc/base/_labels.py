@@ -263,7 +263,9 @@ def _encode_classes(y: np.ndarray) -> tuple[LabelEncoding, sparse.csr_array]:
             "strings or booleans. Maybe you are trying to fit a classifier to a regression target"
         )
     try:
-        classes, codes = _unique_objects(y) if y.dtype.kind == "O" else _unique(y)
+        classes, codes = (
+            _unique_objects(y) if y.dtype.kind == "O" else np.unique(y, return_inverse=True)
+        )
     except TypeError as error:
         raise ValueError(f"the labels in y cannot be sorted into classes: {error}") from error
     if len(classes) < 2:
@@ -283,13 +285,8 @@ def encode_codes(codes: np.ndarray, n_classes: int) -> sparse.csr_array:
     return _pattern(np.zeros(indptr[-1], dtype=np.int32), indptr, 1)
 
 
-def _unique(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Find distinct labels, sorted, and the place of each sample's among them."""
-    return np.unique(y, return_inverse=True)
-
-
 def _unique_objects(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Find distinct objects as `_unique` does."""
+    """Find distinct objects, sorted, and the place of each sample's among them."""
     # Hashing a million strings is much faster than sorting them; only the distinct ones are sorted.
     labels = y.tolist()
     ordered = sorted(set(labels))

@@ -107,19 +107,11 @@ def set_gradients(
 ) -> SetGradients:
     """Return gradients of a loss on the positives and the candidates of samples.
 
-    Parameters
-    ----------
-    W, H : C-contiguous ndarray of float32 (n_classes, n_columns) and (n_rows, n_columns)
-        Weights, and embeddings of the samples: the scores are H @ W.T.
-    bounds : ndarray of int32 (n_chunks + 1,)
-        From :func:`chunk_bounds`.
-    n_threads : int, default=1
-        Never changes the result.
-    places : ndarray of int32 (n_threads, n_classes), default=None
-        Of -1, and left so: memory that one call can hand to the next.
-    rounded : ByteRows, default=None
-        Of W. Negatives that cannot have a gradient, by bounds of their scores, are then not read in
-        W and not in the result. Not used by cross-entropy, nor with message passes.
+    Scores are H @ W.T, both C-contiguous float32; `bounds` are those of `chunk_bounds`. Results do
+    not depend on `n_threads`. `places`, int32 (n_threads, n_classes) of -1 and left so, is memory
+    that one call can hand to the next. With W `rounded`, negatives that cannot have a gradient, by
+    bounds of their scores, are not read in W and not in the result; cross-entropy and message
+    passes do not use it.
     """
     retrieved, drawn, n_first = candidates
     n_rows, n_chunks, n = retrieved.shape
@@ -174,18 +166,10 @@ def scratch_places(n_threads: int, n_classes: int) -> np.ndarray:
 
 
 class ChunkIndexes:
-    """One index for each chunk of the weights.
+    """One index for each chunk of the weights: "spherical", "hnsw" or "exact".
 
-    Parameters
-    ----------
-    kind : {"spherical", "hnsw", "exact"}
-    bounds : ndarray of int32 (n_chunks + 1,)
-    n_centroids : int or None, default=None
-        Clusters of "spherical"; None takes the root of the number of classes.
-    n_probes : int, default=1
-        Clusters that a query of "spherical" reads.
-    seed : int, default=0
-    n_jobs : int, default=1
+    "spherical" has `n_centroids` clusters, by default the root of the number of classes, of which a
+    query reads `n_probes`.
     """
 
     def __init__(

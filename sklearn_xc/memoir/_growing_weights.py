@@ -99,18 +99,10 @@ class Iterates:
 
 
 class GrowingWeights:
-    """The weights W = scale V while they are trained, and the sum of the iterates so far.
+    """The weights W = scale V while they are trained, and the sum of the iterates if `averaged`.
 
-    Parameters
-    ----------
-    n_classes, n_features : int
-        One more feature holds the intercepts.
-    averaged : bool
-        Whether the sum of the iterates is kept.
-    start : Iterates, default=None
-        Result of :meth:`save`, to go on from.
-    dense : bool, default=False
-        Whether samples have all features.
+    One more feature than `n_features` holds the intercepts. `start`, from :meth:`save`, is what to
+    go on from; `dense` says that samples have all features.
     """
 
     def __init__(

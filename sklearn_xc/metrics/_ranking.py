@@ -280,7 +280,7 @@ def _columns_of_labels(
             if isinstance(truth, Sets)
             else distinct(truth, labels)
         )
-    truth = _with_all_columns(truth, names, "y_true")
+    truth = _with_all_columns(truth, names)
     n_columns = truth.shape[1] - 1
     if names is not None:
         columns = codes(labels, names)
@@ -310,21 +310,21 @@ def _match_score_columns(truth: Truth, names: Table | None, n_columns: int) -> s
                 "y_pred (top-k labels that are floats are taken for scores; give them as "
                 "y_pred.astype(object))"
             )
-        return _with_all_columns(truth, names, "y_true")
+        return _with_all_columns(truth, names)
     if truth.shape[1] != n_columns:
         raise ValueError(
             f"y_true has {truth.shape[1]} columns and the scores in y_pred have {n_columns}; they "
             "must have the same (top-k labels that are floats are taken for scores)"
         )
-    return _with_all_columns(truth, names, "y_true")
+    return _with_all_columns(truth, names)
 
 
-def _with_all_columns(truth: Truth, names: Table | None, of: str) -> sp.csr_array:
+def _with_all_columns(truth: Truth, names: Table | None) -> sp.csr_array:
     """Return true labels of any form as (n, K + 1) CSR, with labels without a name in column K."""
     if isinstance(truth, Placed):
         return truth.matrix
     if truth.ndim == 2:
-        check_number_of_names(names, truth.shape[1], of)
+        check_number_of_names(names, truth.shape[1], "y_true")
         return _with_column_for_unknown(truth)
     # Callers have refused class labels without a table, or made one of the labels.
     table = cast(Table, names)
@@ -335,7 +335,7 @@ def _with_all_columns(truth: Truth, names: Table | None, of: str) -> sp.csr_arra
 
 def truth_in_columns(y_true: LabelsLike, table: Table) -> sp.csr_array:
     """Return true labels of any form as (n, K + 1) CSR by a table of the K columns."""
-    return _with_all_columns(_truth(y_true, table)[0], table, "y_true")
+    return _with_all_columns(_truth(y_true, table)[0], table)
 
 
 def _encode_truth(labels: np.ndarray, names: Table) -> sp.csr_array:

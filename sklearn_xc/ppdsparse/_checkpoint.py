@@ -45,11 +45,7 @@ NOT_COMPARED = {
 class Checkpoint:
     """The folder of a fit, in a ``with``, as it holds the folder until the fit ends.
 
-    Parameters
-    ----------
-    folder : str or path-like
-    what : dict of str to str
-        What makes the fit: parameters by name, and digests of its data.
+    `what` makes the fit: parameters by name, and digests of its data.
     """
 
     def __init__(self, folder: str | os.PathLike, what: dict[str, str]) -> None:

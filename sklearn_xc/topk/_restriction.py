@@ -82,10 +82,7 @@ def _excluded(exclude: LabelsLike, classes: np.ndarray, n_rows: int) -> Named:
 def weights_by_name(label_weight: Any, classes: np.ndarray) -> Any:
     """Look weights of a dict or a Series up by name; return anything else as it is.
 
-    Raises
-    ------
-    ValueError
-        If a class is not named, or a name stands twice.
+    Raises ValueError if a class is not named, or a name stands twice.
     """
     if isinstance(label_weight, dict):
         names, values = list(label_weight), list(label_weight.values())

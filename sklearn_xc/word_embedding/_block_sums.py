@@ -39,13 +39,8 @@ FEWER = 4  # draws in all for each draw that steps of words use
 class BatchSums:
     """The most frequent contexts, those retrieved for the block, some drawn, the word's own.
 
-    Parameters
-    ----------
-    batch_size : int
-        Words of a block.
-    trained : bool, default=False
-        Whether the vectors mean something yet: in the first pass of others no search is made,
-        which would find nothing that counts.
+    `trained` says that the vectors mean something already: in the first pass of others no search is
+    made, which would find nothing that counts.
     """
 
     def __init__(

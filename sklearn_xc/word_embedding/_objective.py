@@ -53,19 +53,9 @@ class SoftmaxSums(Protocol):
 
 
 class WordPairs:
-    """Shares of words and contexts in all pairs.
+    """Shares of words, q(x), of contexts, and q(y|x), row by row, in all pairs.
 
-    Parameters
-    ----------
-    counts : csr_array of float (n_words, n_words)
-        Not negative, with a positive sum; sorted indices.
-
-    Attributes
-    ----------
-    word_share, context_share : ndarray of float64 (n_words,)
-        q(x), and the same of contexts.
-    indptr, ids, share : ndarrays of int64, int32 and float32
-        q(y|x), row by row.
+    Counts are not negative, with a positive sum and sorted indices.
     """
 
     def __init__(self, counts: sparse.csr_array) -> None:
