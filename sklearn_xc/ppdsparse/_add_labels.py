@@ -76,14 +76,8 @@ def encode_added(
 ) -> tuple[LabelEncoding, np.ndarray, sparse.csr_array]:
     """Encode labels that join those of a model: classes of the samples, or an indicator.
 
-    Returns
-    -------
-    encoding : LabelEncoding
-        Of old and new labels.
-    places : ndarray of int64 (n_classes,)
-        Where the old labels stand there.
-    Y : csr_array of uint8 (n_samples, n_old_and_new), of float32 where grades are kept
-        The positives of the new labels; the columns of the old ones are empty.
+    Returns the encoding of old and new labels, the places of the old ones there, and the positives
+    of the new labels, (n_samples, n_old_and_new), where the columns of the old ones are empty.
     """
     if encoding.kind == "multilabel":
         return _encode_added_columns(encoding, y, names, grades)
