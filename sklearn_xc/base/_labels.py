@@ -49,23 +49,13 @@ def answer_container(given: type) -> type:
 )
 @dataclass(frozen=True, eq=False)
 class LabelEncoding:
-    """Form of fit's y, so that predictions can be given back in the same form.
+    """Form of fit's y, so that predictions can be given back in the same form."""
 
-    Attributes
-    ----------
-    kind : {"binary", "multiclass", "multilabel"}
-    classes_ : ndarray of shape (n_classes,)
-        The sorted labels; of a multilabel y its column names (DataFrame) or column numbers.
-    dtype : dtype
-        Of y.
-    container : type or None
-        The sparse class of a multilabel y in CSR, ``csr_matrix`` or ``csr_array``; None when dense.
-    """
-
-    kind: str
+    kind: str  # "binary", "multiclass" or "multilabel"
+    # The sorted labels; of a multilabel y its column names (DataFrame) or column numbers.
     classes_: np.ndarray
-    dtype: np.dtype
-    container: type | None = None
+    dtype: np.dtype  # of y
+    container: type | None = None  # of a multilabel y, csr_matrix or csr_array; None when dense
 
     def _check_record(self) -> None:
         """Raise ValueError for what no call of `encode` makes (see `utils/_records.record`)."""
@@ -274,7 +264,9 @@ def _encode_classes(y: np.ndarray) -> tuple[LabelEncoding, sparse.csr_array]:
             "strings or booleans. Maybe you are trying to fit a classifier to a regression target"
         )
     try:
-        classes, codes = _unique_objects(y) if y.dtype.kind == "O" else _unique(y)
+        classes, codes = (
+            _unique_objects(y) if y.dtype.kind == "O" else np.unique(y, return_inverse=True)
+        )
     except TypeError as error:
         raise ValueError(f"the labels in y cannot be sorted into classes: {error}") from error
     if len(classes) < 2:
@@ -294,13 +286,8 @@ def encode_codes(codes: np.ndarray, n_classes: int) -> sparse.csr_array:
     return _pattern(np.zeros(indptr[-1], dtype=np.int32), indptr, 1)
 
 
-def _unique(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Find distinct labels, sorted, and the place of each sample's among them."""
-    return np.unique(y, return_inverse=True)
-
-
 def _unique_objects(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Find distinct objects as `_unique` does."""
+    """Find distinct objects, sorted, and the place of each sample's among them."""
     # Hashing a million strings is much faster than sorting them; only the distinct ones are sorted.
     labels = y.tolist()
     ordered = sorted(set(labels))

@@ -18,7 +18,7 @@ from ..utils._validation import check_sample_weight
 from ._label_counts import summed_support
 from ._label_texts import Texts, texts_of
 from ._labels import LabelEncoding, check_labels, refuse_indicator
-from ._new_classes import merge_labels
+from ._new_classes import grown_classes
 from ._used_columns import n_columns_to_pay
 from ._validation import check_parameters
 
@@ -168,22 +168,8 @@ class TrainsInParts:
 
     def _grow(self, y: np.ndarray, classes: LabelsLike | None, may_add: bool) -> None:
         """Take in the new classes of `classes` and, where it may add some, of y."""
-        grown, places = self.classes_, np.arange(len(self.classes_))
-        if classes is not None:
-            classes = given_classes(classes)
-            grown, places = merge_labels(grown, classes)
-            left_out = np.setdiff1d(grown, classes)
-            if len(left_out):
-                raise ValueError(
-                    f"classes leaves out {left_out.tolist()[0]!r}, which an earlier call named: "
-                    "classes can be added, not taken away"
-                )
-        with_y, places_with_y = merge_labels(grown, y)
-        if may_add:
-            grown, places = with_y, places_with_y
-        elif len(with_y) > len(grown):
-            unknown = np.setdiff1d(with_y, grown).tolist()[0]
-            raise ValueError(f"y holds {unknown!r}, which is not in classes")
+        classes = None if classes is None else given_classes(classes)
+        grown, places = grown_classes(self.classes_, y, classes, may_add)
         # In this order: `_place_classes` starts the weights of the new classes, for which it has to
         # know how many there are.
         if len(grown) > len(self.classes_):

@@ -8,7 +8,7 @@ from ..utils._given_labels import is_missing, plain_labels
 from ..utils._label_places import check_names
 from ..utils._typing import LabelsLike, Matrix
 from ._labels import KEPT, LabelEncoding, encode_codes
-from ._new_classes import merge_labels
+from ._new_classes import grown_classes
 
 
 def read_classes(classes: LabelsLike) -> np.ndarray:
@@ -58,8 +58,5 @@ def encode_among(
     named = sorted_classes(read_classes(classes))
     # Merged, not compared: labels of another kind (numbers among texts) are refused there by name,
     # and texts that are longer than any class are not cut.
-    merged = merge_labels(named, y)[0]
-    if len(merged) > len(named):
-        unknown = np.setdiff1d(merged, named).tolist()[0]
-        raise ValueError(f"y holds {unknown!r}, which is not in classes")
+    grown_classes(named, y, None, may_add=False)
     return encoding_of(named), encode_codes(np.searchsorted(named, y), len(named))

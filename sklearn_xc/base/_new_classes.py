@@ -60,6 +60,32 @@ def merge_labels(known: np.ndarray, labels: ArrayLike) -> tuple[np.ndarray, np.n
     return merged, np.searchsorted(merged, known)
 
 
+def grown_classes(
+    known: np.ndarray, y: np.ndarray, classes: ArrayLike | None, may_add: bool = True
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the classes of a model after a call, and the places of those before.
+
+    `classes` names all classes from now on; None takes in those of y, if it may add some.
+    """
+    if classes is None and may_add:
+        return merge_labels(known, y)
+    grown, places = known, np.arange(len(known))
+    if classes is not None:
+        grown, places = merge_labels(known, classes)
+        left_out = np.setdiff1d(grown, classes)
+        if len(left_out):
+            raise ValueError(
+                f"classes leaves out {left_out.tolist()[0]!r}, which an earlier call named: "
+                "classes can be added, not taken away"
+            )
+    # A union refuses labels of another kind, such as texts among numbers, with an error of its own.
+    with_y = merge_labels(grown, y)[0]
+    if len(with_y) > len(grown):
+        unknown = np.setdiff1d(with_y, grown).tolist()[0]
+        raise ValueError(f"y holds {unknown!r}, which is not in classes")
+    return grown, places
+
+
 def _are_known(known: np.ndarray, labels: np.ndarray) -> bool:
     """Return whether all labels are classes, if that can be told without a copy of the classes."""
     # A part of a stream seldom has a new label, and a million classes would be merged at each call.

@@ -66,14 +66,10 @@ class KeepsUsedColumns:
 
     def _columns_by_hand(self) -> np.ndarray:
         """Return columns in which `coef_`, if it was put in its place, has weights."""
-        if self._is_of_columns():
+        # The very pattern that `_as_coef` makes: each class has all columns, zeros too, in order.
+        if self._columns is not None and store_of(self.coef_).are_of(self._columns):
             return self._columns[:0]
         return store_of(self.coef_).checked().features()
-
-    def _is_of_columns(self) -> bool:
-        """Return whether `coef_` has the weights of all columns kept, and no others."""
-        # The very pattern that `_as_coef` makes: each class has all columns, zeros too, in order.
-        return self._columns is not None and store_of(self.coef_).are_of(self._columns)
 
     def _kept_weights(self) -> np.ndarray:
         """Return the weights of the columns kept, ndarray of float32 (n_classes, n_kept)."""

@@ -159,17 +159,11 @@ def validate_fit(
     sample_weight: ArrayLike | None = None,
     classes: LabelsLike | None = None,
 ) -> tuple[Rows, sparse.csr_array, np.ndarray | None]:
-    """Check parameters and data of a fit.
+    """Check parameters and data of a fit; return rows of X, Y encoded, and the weights.
 
     Sets classes_, what scikit-learn records of X, and what is counted of the labels. With one class
-    a sample, `classes` are all classes, of which y may hold one alone too.
-
-    Returns
-    -------
-    rows : Rows
-        Of X in float32, see `utils/_matrix.py`.
-    Y : csr_array of uint8 (n_samples, n_columns) (see `_labels.encode`), or float32 with grades
-    sample_weight : ndarray of float32 (n_samples,), or None
+    a sample, `classes` are all classes, of which y may hold one alone too. Rows are in float32 (see
+    `utils/_matrix.py`), Y is as of `_labels.encode`, weights are float32 (n_samples,), or None.
     """
     # Cheap checks first. Raw labels before scikit-learn sees them: it would name a list of lists by
     # its shape, and take a tuple of two arrays for samples.

@@ -42,26 +42,14 @@ TRANSFORMS = {
 )
 @dataclass(frozen=True)
 class Calibration:
-    """A fitted calibration.
-
-    Attributes
-    ----------
-    method : {"sigmoid", "isotonic", "temperature", "top_label"}
-    kind : {"binary", "multiclass", "multilabel"}
-    n_classes : int
-    n_candidates : int
-        How many of the best scores of a sample are given probabilities of their own.
-    transform : Sigmoid, Isotonic, Temperature or TopLabel
-    rest_probability : float
-        How often a class beyond the candidates was true, each.
-    """
+    """A fitted calibration."""
 
     method: str
-    kind: str
+    kind: str  # "binary", "multiclass" or "multilabel"
     n_classes: int
-    n_candidates: int
+    n_candidates: int  # how many of the best scores have probabilities of their own
     transform: Sigmoid | Isotonic | Temperature | TopLabel
-    rest_probability: float
+    rest_probability: float  # how often a class beyond the candidates was true, each
 
     def _check_record(self) -> None:
         """Raise ValueError for what no call of `fit_calibration` makes."""

@@ -35,24 +35,13 @@ MANY = 1000  # held-out samples with which a rising function is fitted, not two 
 )
 @dataclass(frozen=True)
 class TopLabel:
-    """``curve(slope * score + lead_slope * lead)`` for the best class of a sample.
-
-    Attributes
-    ----------
-    slope, lead_slope : float
-        Of the best score, and of its lead over the second.
-    largest_lead : float
-        Where no other class has a score.
-    curve : Sigmoid or Isotonic
-    others : Temperature
-        How the others share what the best class leaves.
-    """
+    """``curve(slope * score + lead_slope * lead)`` for the best class of a sample."""
 
     slope: float
-    lead_slope: float
-    largest_lead: float
+    lead_slope: float  # of its lead over the second
+    largest_lead: float  # where no other class has a score
     curve: Sigmoid | Isotonic
-    others: Temperature
+    others: Temperature  # how the others share what the best class leaves
 
     def best(self, scores: np.ndarray) -> np.ndarray:
         """Return the probability that the best class of each sample is right."""

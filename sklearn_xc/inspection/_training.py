@@ -12,10 +12,8 @@ from ..utils._unwrap import find_inner
 def report_of_training(estimator: Any, instead: str) -> LabelReport:
     """Return the `label_report_` of the linear estimator inside a model, with the model's labels.
 
-    Raises
-    ------
-    TypeError
-        If there is no linear estimator of this package inside; it says what to give `instead`.
+    Raises TypeError if there is no linear estimator of this package inside; it says what to give
+    `instead`.
     """
     inner = find_inner(estimator, "predict_topk", into_meta_estimators=True).estimator
     check_is_fitted(inner)

@@ -38,28 +38,16 @@ NAMED_TOGETHER = 4  # times the root of the number of classes: what all chunks n
 
 
 class Plan(NamedTuple):
-    """How a model is trained.
+    """How a model is trained."""
 
-    Attributes
-    ----------
-    form : {"hidden", "features", "columns", "rows"}
-        With a layer; without one: by the features of sparse rows, by columns of dense rows in units
-        of their own, or by dense rows as they are.
-    hidden_dim : int or None
-    gradient : str
-    learning_rate : float
-    in_units : bool
-        Whether that is for rows in units of their own (`_units`).
-    plain : bool
-        Whether steps are those of `_plain_steps`.
-    """
-
+    # "hidden": with a layer. Without one by "features" of sparse rows, by "columns" of dense rows
+    # in units of their own, or by dense "rows" as they are.
     form: str
     hidden_dim: int | None
     gradient: str
     learning_rate: float
-    in_units: bool
-    plain: bool = False
+    in_units: bool  # whether the rate is for rows in units of their own (`_units`)
+    plain: bool = False  # whether steps are those of `_plain_steps`
 
 
 def is_plain(model: BaseEstimator, n_features: int, n_classes: int) -> bool:

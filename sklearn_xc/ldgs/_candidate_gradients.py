@@ -23,45 +23,28 @@ NO_ROWS = np.empty((0, 0), dtype=np.int8)
 
 
 class Positives(NamedTuple):
-    """The positives of samples.
+    """The positives of samples."""
 
-    Attributes
-    ----------
-    indptr : ndarray of int64 (n_rows + 1,)
-    ids : ndarray of int32 (nnz,), distinct in a row
-    weight : ndarray of float32 (nnz,), or of size 0 for ones
-        Factors on their terms of cross-entropy, such as the q_{y|x} of eq. 9, and of triplets.
-    """
-
-    indptr: np.ndarray
-    ids: np.ndarray
+    indptr: np.ndarray  # int64 (n_rows + 1,)
+    ids: np.ndarray  # int32 (nnz,), distinct in a row
+    # float32 (nnz,), of size 0 for ones: factors on their terms of cross-entropy, such as the
+    # q_{y|x} of eq. 9, and of triplets.
     weight: np.ndarray = ONES
 
 
 class SetGradients(NamedTuple):
     """Gradients of samples in the scores of some classes.
 
-    Attributes
-    ----------
-    ids : ndarray of int32 (n_rows, capacity)
-        The classes of sample i are ``ids[i, :counts[i]]``, its positives first.
-    values : ndarray of float32 (n_rows, capacity)
-        The gradient at each of them; beyond, 0, since all are multiplied at once by some callers.
-    counts : ndarray of int64 (n_rows,)
-    n_scored : ndarray of int64 (n_rows,)
-        The classes that were scored: as many, or more where some proved to have no gradient.
-    losses : ndarray of float64 (n_rows,)
-        The loss of the set, or with message passes the decomposed loss, eq. 12.
-    left_out : ndarray of float64 (n_rows,), or of size 0
-        The largest gradient of a class outside the set, if each search retrieved the best of
-        its chunk; of cross-entropy only.
+    The classes of sample i are ``ids[i, :counts[i]]``, its positives first.
     """
 
-    ids: np.ndarray
-    values: np.ndarray
-    counts: np.ndarray
-    n_scored: np.ndarray
-    losses: np.ndarray
+    ids: np.ndarray  # int32 (n_rows, capacity)
+    values: np.ndarray  # float32 (n_rows, capacity); 0 beyond, where some callers multiply too
+    counts: np.ndarray  # int64 (n_rows,)
+    n_scored: np.ndarray  # int64 (n_rows,): `counts`, or more where some had no gradient
+    losses: np.ndarray  # float64 (n_rows,): of the set, or with passes the decomposed loss, eq. 12
+    # float64 (n_rows,), or of size 0: the largest gradient of a class outside the set, if each
+    # search retrieved the best of its chunk; of cross-entropy only.
     left_out: np.ndarray
 
     def spans(self) -> tuple[np.ndarray, np.ndarray]:
@@ -77,48 +60,30 @@ def chunk_bounds(n_columns: int, n_chunks: int) -> np.ndarray:
 
 
 class SetLoss(NamedTuple):
-    """A loss on the positives and the candidates of samples.
-
-    Attributes
-    ----------
-    name : {"cross_entropy", "margin", "triplet"}
-    mu : float, default=1.0
-        Smoothing of "margin".
-    n_message_passes : int, default=0
-        Passes of Algorithm 2, whose chunks know the scores of what they retrieved only; 0 scores
-        all classes of the set exactly.
-    tau : float, default=0.0
-        tau_2 of Algorithm 2. Without passes, the smallest gradients of negatives in cross-entropy
-        are 0 that together do not reach tau.
-    zero_rest : bool, default=False
-        Whether classes outside the set count as scored 0, as in Algorithm 1, or not at all.
-    """
+    """A loss on the positives and the candidates of samples."""
 
     name: str
-    mu: float = 1.0
+    mu: float = 1.0  # smoothing of "margin"
+    # Passes of Algorithm 2, whose chunks know the scores of what they retrieved only; 0 scores all
+    # classes of the set exactly.
     n_message_passes: int = 0
+    # tau_2 of Algorithm 2. Without passes, the smallest gradients of negatives in cross-entropy are
+    # 0 that together do not reach tau.
     tau: float = 0.0
-    zero_rest: bool = False
+    zero_rest: bool = False  # classes outside count as scored 0, as in Algorithm 1, or not at all
 
 
 class ComparedClasses(NamedTuple):
-    """Classes that samples are compared with, in addition to their own.
+    """Classes that samples are compared with, in addition to their own."""
 
-    Attributes
-    ----------
-    retrieved : C-contiguous ndarray of int32 (n_rows, n_chunks, n)
-        Classes, distinct in a line but for -1, which is padding.
-    drawn : C-contiguous ndarray of int32 (n_rows, n_drawn), default=None
-        Uniformly drawn classes that stand for all that are neither positive nor retrieved. With
-        cross-entropy each has its importance weight, so that the partition function is
-        estimated without bias; for the other losses they are candidates like those retrieved.
-    n_first : int, default=None
-        Where what is left out is wanted, this many of each line are used at first, and twice that
-        as long as a class that is left out could have a gradient above tau. None uses all.
-    """
-
+    # int32 (n_rows, n_chunks, n), C-contiguous, distinct in a line but for -1, which is padding.
     retrieved: np.ndarray
+    # int32 (n_rows, n_drawn), C-contiguous: uniformly drawn classes that stand for all that are
+    # neither positive nor retrieved. With cross-entropy each has its importance weight, so that the
+    # partition function is estimated without bias; else they are candidates like those retrieved.
     drawn: np.ndarray | None = None
+    # Where what is left out is wanted, this many of each line are used at first, and twice that as
+    # long as a class that is left out could have a gradient above tau. None uses all.
     n_first: int | None = None
 
     @property
@@ -142,19 +107,11 @@ def set_gradients(
 ) -> SetGradients:
     """Return gradients of a loss on the positives and the candidates of samples.
 
-    Parameters
-    ----------
-    W, H : C-contiguous ndarray of float32 (n_classes, n_columns) and (n_rows, n_columns)
-        Weights, and embeddings of the samples: the scores are H @ W.T.
-    bounds : ndarray of int32 (n_chunks + 1,)
-        From :func:`chunk_bounds`.
-    n_threads : int, default=1
-        Never changes the result.
-    places : ndarray of int32 (n_threads, n_classes), default=None
-        Of -1, and left so: memory that one call can hand to the next.
-    rounded : ByteRows, default=None
-        Of W. Negatives that cannot have a gradient, by bounds of their scores, are then not read in
-        W and not in the result. Not used by cross-entropy, nor with message passes.
+    Scores are H @ W.T, both C-contiguous float32; `bounds` are those of `chunk_bounds`. Results do
+    not depend on `n_threads`. `places`, int32 (n_threads, n_classes) of -1 and left so, is memory
+    that one call can hand to the next. With W `rounded`, negatives that cannot have a gradient, by
+    bounds of their scores, are not read in W and not in the result; cross-entropy and message
+    passes do not use it.
     """
     retrieved, drawn, n_first = candidates
     n_rows, n_chunks, n = retrieved.shape
@@ -209,18 +166,10 @@ def scratch_places(n_threads: int, n_classes: int) -> np.ndarray:
 
 
 class ChunkIndexes:
-    """One index for each chunk of the weights.
+    """One index for each chunk of the weights: "spherical", "hnsw" or "exact".
 
-    Parameters
-    ----------
-    kind : {"spherical", "hnsw", "exact"}
-    bounds : ndarray of int32 (n_chunks + 1,)
-    n_centroids : int or None, default=None
-        Clusters of "spherical"; None takes the root of the number of classes.
-    n_probes : int, default=1
-        Clusters that a query of "spherical" reads.
-    seed : int, default=0
-    n_jobs : int, default=1
+    "spherical" has `n_centroids` clusters, by default the root of the number of classes, of which a
+    query reads `n_probes`.
     """
 
     def __init__(

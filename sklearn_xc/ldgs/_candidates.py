@@ -32,18 +32,8 @@ MEMORY_OF_CONCENTRATION = 0.9  # of the running mean, for a mini-batch
 class CandidateSearch:
     """Gradients of mini-batches on candidates, and the indexes and draws that name these.
 
-    Parameters
-    ----------
-    weights : Weights
-        Read, never changed.
-    layout : ColumnLayout
-    settings : StepSettings
-        With another gradient than "exact".
-    seed, n_threads : int
-    places : ndarray of int32 (n_threads, n_classes)
-        From `scratch_places`.
-    searching : bool
-        Whether a warm-up of calls before is over.
+    Weights are read, never changed; `places` come from `scratch_places`. `searching` says that a
+    warm-up of calls before is over.
     """
 
     def __init__(

@@ -19,14 +19,8 @@ from ._steps import LDGSSteps
 class FeatureWeights:
     """Weights feature by feature, intercepts, and for Adagrad the sums of squared gradients.
 
-    Attributes
-    ----------
-    W : ndarray of float32 (n_features, n_classes)
-    intercept : ndarray of float32 (n_classes,)
-    squares_W : ndarray of float32 (n_classes,), or of size 0
-        Of intercepts, which step together.
-    squares_U : ndarray of float32 (n_features,), or of size 0
-        Of the rows of W.
+    W is (n_features, n_classes). `squares_W` are those of intercepts, which step together,
+    `squares_U` those of the rows of W.
     """
 
     U = None

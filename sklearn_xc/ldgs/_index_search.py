@@ -94,13 +94,7 @@ class SearchesLabels:
 
 
 class Search:
-    """An index of label embeddings, built when first queried, and again when they are replaced.
-
-    Parameters
-    ----------
-    kind : {"spherical", "hnsw", "exact"}
-    n_jobs : int or None
-    """
+    """An index of label embeddings, built when first queried, and again when they are replaced."""
 
     def __init__(self, kind: str, n_jobs: int | None) -> None:
         self._make = {"spherical": SphericalIndex, "hnsw": HNSWIndex, "exact": ExactIndex}[kind]

@@ -6,17 +6,7 @@ from .._kernels.ldgs import _candidate_gradients as kernel
 
 
 class ByteRows:
-    """The rows of weights rounded to bytes, by which most that are scored need not be read.
-
-    Parameters
-    ----------
-    W : C-contiguous ndarray of float32 (n_rows, n_columns)
-    n_threads : int, default=1
-
-    Attributes
-    ----------
-    values : ndarray of int8 (n_rows, n_bytes)
-    """
+    """The rows of weights rounded to bytes, by which most that are scored need not be read."""
 
     def __init__(self, W: np.ndarray, n_threads: int = 1) -> None:
         self._n_threads = n_threads

@@ -20,19 +20,11 @@ LANES, BYTES = kernel.lanes(), kernel.bytes_of_word()
 
 
 class ChunkLists:
-    """Rows by the nearest of trained centroids, chunk by chunk.
+    """Rows by the nearest of trained centroids, chunk by chunk; a query reads `n_probes` lists.
 
     Memory: about a byte a column, in each chunk rounded up to four, and 4 bytes a chunk for each
-    row and for eight more a cluster.
-
-    Parameters
-    ----------
-    bounds : ndarray of int32 (n_chunks + 1,)
-    n_clusters : int or None
-        Of each chunk; None takes the root of the number of rows.
-    n_probes : int
-        Lists that a query reads in each chunk.
-    seed, n_threads : int
+    row and for eight more a cluster. There are by default as many clusters as the root of the
+    number of rows.
     """
 
     def __init__(

@@ -46,13 +46,6 @@ class ColumnLayout:
     With linear scores the last column of a chunk holds its part of the intercept; with squared
     distances minus the squared length of the chunk of the label embedding, whose product with
     ``(2 x, 1)`` is then the score but for ``||x||^2``, which no loss sees.
-
-    Parameters
-    ----------
-    dim : int
-    n_chunks : int
-    score : {"linear", "sqeuclidean"}
-    fit_intercept : bool
     """
 
     def __init__(self, dim: int, n_chunks: int, score: str, fit_intercept: bool) -> None:
@@ -122,13 +115,9 @@ class ColumnLayout:
 
 
 class Weights:
-    """Both layers and, for Adagrad, the sums of their squared gradients.
+    """Both layers and, for Adagrad, the sums of their squared gradients, one a row.
 
-    Attributes
-    ----------
-    W : ndarray of float32 (n_classes, n_columns)
-    U : ndarray of float32 (n_features, n_columns), or None
-    squares_W, squares_U : ndarray of float32, one a row, or of size 0
+    W is (n_classes, n_columns), U (n_features, n_columns) or None.
     """
 
     def __init__(
@@ -149,21 +138,12 @@ class Weights:
 
 
 class Start(NamedTuple):
-    """Weights to go on from, for X as it is given; None in their place for a cold start.
+    """Weights to go on from, for X as it is given; None in their place for a cold start."""
 
-    Attributes
-    ----------
-    coef : ndarray of float32 (n_classes, dim)
-    intercept : ndarray of float32 (n_classes,)
-    table : ndarray of float32 (n_features, dim), or None
-    squares : (ndarray of float32, ndarray of float32)
-        Sums of squared gradients of Adagrad, of label embeddings and of features.
-    """
-
-    coef: np.ndarray
+    coef: np.ndarray  # float32 (n_classes, dim)
     intercept: np.ndarray
-    table: np.ndarray | None
-    squares: tuple
+    table: np.ndarray | None  # float32 (n_features, dim)
+    squares: tuple  # sums of squared gradients of Adagrad, of label embeddings and of features
 
 
 class EntryLists(NamedTuple):

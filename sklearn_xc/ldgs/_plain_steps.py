@@ -34,14 +34,9 @@ class Unchanged:
 
 
 class LDGSPlainSteps:
-    """Passes over all samples of a fit; as `_steps.LDGSSteps`.
+    """Passes over all samples of a fit, with one label each; as `_steps.LDGSSteps`.
 
-    Parameters
-    ----------
-    problem : LDGSProblem
-        With one label a sample.
-    plan : Plan
-        Its rate may be changed by the search for a ridge: see the attribute.
+    `plan` has the rate of the steps, which the search for a ridge may have changed.
     """
 
     searching = False

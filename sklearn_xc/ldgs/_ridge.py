@@ -45,20 +45,13 @@ def automatic_ridge(
 
 
 class Ridge:
-    """The ridge on the rows of a table.
+    """The ridge on the rows of a table: alpha for each column is its `strength`.
 
     A step divides the rate of a row by the root of its squared gradients so far; the ridge has to
     do the same, for else the two balance at another point than the minimum of the objective. Rows
     bear it when they are touched, for all steps since they last were; the others now and then.
-    Without Adagrad all rows have one rate, and bear it at once.
-
-    Parameters
-    ----------
-    squares : ndarray of float32 (n_rows,), or of size 0 without Adagrad
-    strength : ndarray of float32 (n_columns,)
-        alpha, for each column.
-    norms : ndarray of int32
-        Bounds of chunks whose last columns hold minus the squared length of the others, or none.
+    Without Adagrad, and so without `squares`, all rows have one rate, and bear it at once. `norms`
+    are bounds of chunks whose last columns hold minus the squared length of the others, or none.
     """
 
     def __init__(

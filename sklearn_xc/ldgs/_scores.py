@@ -17,18 +17,10 @@ from ._prediction import embedded
 
 
 class EmbeddedScores(LinearScores):
-    """Scores of embeddings, which a table of features makes of rows.
+    """Scores of embeddings, which a table of the features `columns`, by default all, makes of rows.
 
-    Parameters
-    ----------
-    binary : bool
-        Whether two classes share one score.
-    table : ndarray of float32 (n_features, dim), or None
-        None where the rows are their own embeddings.
-    squared : bool
-        Whether scores are minus squared distances to label embeddings, each with an intercept.
-    columns : ColumnMap, default=None
-        The features that `table` is of; by default all.
+    Without a table rows are their own embeddings. Scores are linear, or if `squared` minus squared
+    distances to label embeddings, each with an intercept.
     """
 
     def __init__(
@@ -127,12 +119,7 @@ class EmbeddedScores(LinearScores):
 class Distances:
     """Scores minus the squared distance to each label embedding, plus its intercept.
 
-    Parameters
-    ----------
-    coef : ndarray of float32 (n_classes, dim)
-    intercept : ndarray of float32 (n_classes,)
-    binary : bool
-        Whether the one score is that of the second class minus that of the first.
+    In a `binary` model the one score is that of the second class minus that of the first.
     """
 
     def __init__(self, coef: np.ndarray, intercept: np.ndarray, binary: bool) -> None:

@@ -23,25 +23,11 @@ QUERIES = 256  # embeddings that an index is measured with when it is built
 class LDGSSteps:
     """Passes over samples that change weights in place.
 
-    Parameters
-    ----------
-    rows, positives, sample_weight : Rows, Positives, ndarray or None
-        Of all samples.
-    visited : ndarray of int
-        The samples to train on.
-    searching : bool, default=False
-        Whether the warm-up is over.
-    mean_weight : float, default=None
-        Of a sample, over all calls; None takes that of the samples visited.
-    strengths : (float or ndarray of float (dim,), float), default=None
-        Of the ridge on W, for each dimension, and on U; None takes alpha for both.
-    shuffled : bool, default=True
-        Whether passes visit the samples in random order.
-
-    Notes
-    -----
     A step is on the sum of the losses over the size of a whole mini-batch, also where there are
-    fewer samples left: what a sample adds does not depend on how the samples are cut.
+    fewer samples left: what a sample adds does not depend on how the samples are cut. `visited` are
+    the samples to train on, `searching` says that the warm-up is over; the mean weight of a sample
+    is by default that of those visited, the strengths of the ridge on W, for each dimension, and on
+    U are alpha.
     """
 
     def __init__(

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple, Self, TypeAlias
+from typing import NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -30,30 +30,16 @@ ENTRIES_AT_ONCE = 2**20
 
 
 class LDGSProblem(NamedTuple):
-    """Data of one call of fit or partial_fit.
-
-    Attributes
-    ----------
-    rows : Rows
-    positives : Positives
-    sample_weight : ndarray of float32 (n_samples,), or None
-    held_out : ndarray of bool (n_samples,)
-    n_classes : int
-    multilabel : bool
-    whole : bool
-        Whether this is a fit, or a part of what `partial_fit` is given.
-    n_texts : int
-        How many of the last rows are texts of labels; of a part not known, and 0.
-    """
+    """Data of one call of fit or partial_fit."""
 
     rows: Rows
     positives: Positives
-    sample_weight: np.ndarray | None
-    held_out: np.ndarray
+    sample_weight: np.ndarray | None  # float32 (n_samples,)
+    held_out: np.ndarray  # bool (n_samples,)
     n_classes: int
     multilabel: bool
-    whole: bool
-    n_texts: int = 0
+    whole: bool  # whether this is a fit, or a part of what `partial_fit` is given
+    n_texts: int = 0  # how many of the last rows are texts of labels; of a part not known, and 0
 
     @classmethod
     def of(
@@ -152,27 +138,14 @@ class LDGSProblem(NamedTuple):
 
 
 class LDGSOutcome(NamedTuple):
-    """Result of training.
+    """Result of training."""
 
-    Attributes
-    ----------
-    model : (ndarray, ndarray, ndarray or None, float32)
-        Label embeddings, intercepts, the table of features, the threshold of labels.
-    plan : Plan
-    state : LDGSState
-    alpha : float
-    passes : Passes
-        Their scores are precision@1.
-    n_scored : float
-        Classes a sample.
-    """
-
-    model: tuple
+    model: tuple  # label embeddings, intercepts, table of features or None, threshold of labels
     plan: Plan
     state: LDGSState
     alpha: float
-    passes: Passes
-    n_scored: float
+    passes: Passes  # their scores are precision@1
+    n_scored: float  # classes a sample
 
 
 def first_state(
@@ -253,10 +226,6 @@ def _begin_and_span(
     return state.n_visited / n_rows, n_visited / n_rows
 
 
-# What a call trains with: plan, state, steps, how weights come back to X as it is, the ridge.
-Prepared: TypeAlias = tuple[Plan, LDGSState, LDGSSteps | LDGSPlainSteps, Change | Unchanged, float]
-
-
 def fit_ldgs(
     problem: LDGSProblem,
     params: BaseEstimator,
@@ -276,9 +245,15 @@ def fit_ldgs(
     """
     if start is not None:
         require_same_layer(params.hidden_dim, start, plan)
-    prepare = _prepare_plain if plan.plain else _prepare
-    prepared = prepare(problem, params, plan, state, start, n_passes, seed, n_threads)
-    plan, state, steps, change, alpha = prepared
+    steps: LDGSSteps | LDGSPlainSteps
+    change: Change | Unchanged
+    given = start, params, plan, n_passes, seed, n_threads
+    if plan.plain:
+        require_weights(None, problem.n_classes, *[problem.rows.shape[1]] * 2)
+        state, steps = having_seen(state, problem), LDGSPlainSteps(problem, *given)
+        plan, change, alpha = steps.plan, Unchanged(), steps.alpha
+    else:
+        plan, state, steps, change, alpha = _prepare(problem, state, *given)
     visited, kept = steps.visited, np.flatnonzero(problem.held_out)
     n_threshold, before = len(kept) or len(visited), np.float32(state.threshold)
     if not problem.whole:
@@ -336,33 +311,17 @@ def _moved_threshold(
     return np.float32(before + share * (best - before))
 
 
-def _prepare_plain(
-    problem: LDGSProblem,
-    params: BaseEstimator,
-    plan: Plan,
-    state: LDGSState,
-    start: Start | None,
-    n_passes: int,
-    seed: int,
-    n_threads: int,
-) -> Prepared:
-    """Return what `_prepare` does, of steps of one rate on all classes."""
-    require_weights(None, problem.n_classes, *[problem.rows.shape[1]] * 2)
-    steps = LDGSPlainSteps(problem, start, params, plan, n_passes, seed, n_threads)
-    return steps.plan, having_seen(state, problem), steps, Unchanged(), steps.alpha
-
-
 def _prepare(
     problem: LDGSProblem,
-    params: BaseEstimator,
-    plan: Plan,
     state: LDGSState,
     start: Start | None,
+    params: BaseEstimator,
+    plan: Plan,
     n_passes: int,
     seed: int,
     n_threads: int,
-) -> Prepared:
-    """Return plan, state, steps and alpha of a call, with the change of variables before alpha."""
+) -> tuple[Plan, LDGSState, LDGSSteps, Change, float]:
+    """Return plan, state and steps of a call, how weights come back to X as it is, and alpha."""
     if problem.whole:
         state = having_seen(state, problem)
     problem, visited = problem.in_form(plan.form), problem.visited()

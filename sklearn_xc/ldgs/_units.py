@@ -109,13 +109,9 @@ class Units:
 
 
 class Change:
-    """The change of variables of some units, forth and back.
+    """The change of variables of some units, forth and back; None for X as it is.
 
-    Parameters
-    ----------
-    units : Units, or None for X as it is
-    hidden : bool
-        Whether there is a layer before the label embeddings.
+    `hidden` says that there is a layer before the label embeddings.
     """
 
     def __init__(self, units: Units | None, hidden: bool, n_rows: float | None = None) -> None:

@@ -17,18 +17,11 @@ from ..utils._rows import Rows
 
 
 class MemoirData(NamedTuple):
-    """Samples, their classes and their weights.
-
-    Attributes
-    ----------
-    rows : Rows
-    codes : ndarray of int32 (n_samples,)
-    weight : ndarray of float32 (n_samples,), or of size 0 for 1
-    """
+    """Samples, their classes and their weights."""
 
     rows: Rows
-    codes: np.ndarray
-    weight: np.ndarray
+    codes: np.ndarray  # int32 (n_samples,)
+    weight: np.ndarray  # float32 (n_samples,), or of size 0 for 1
 
     def take(self, chosen: np.ndarray) -> "MemoirData":
         """Return some of the samples."""

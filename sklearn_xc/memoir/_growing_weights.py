@@ -33,32 +33,16 @@ ENTRIES_AT_ONCE = 2**18
 )
 @dataclass(frozen=True, eq=False)
 class Iterates:
-    """The last iterate W = scale V and the sum of all, which is sum_of_scales V - U.
+    """The last iterate W = scale V and the sum of all, which is sum_of_scales V - U."""
 
-    Attributes
-    ----------
-    indptr : ndarray of int64 (n_features + 2,)
-        Where the entries of each feature begin; that of the intercept is the last.
-    classes : ndarray of int32 (n_entries,)
-        Ascending in each feature.
-    values : ndarray of float32 (n_entries,)
-        V.
-    sums : ndarray of float32 (n_entries,)
-        U; of size 0 where no average is kept.
-    scale, sum_of_scales, square : float
-        `square` is ||V||^2.
-    n_iterates : float
-        Each counts as the weight of the sample that finds it, in mean weights of all samples.
-    """
-
-    indptr: np.ndarray
-    classes: np.ndarray
-    values: np.ndarray
-    sums: np.ndarray
+    indptr: np.ndarray  # int64 (n_features + 2,), of the entries by feature, the intercept last
+    classes: np.ndarray  # int32 (n_entries,), ascending in each feature
+    values: np.ndarray  # float32 (n_entries,), V
+    sums: np.ndarray  # float32 (n_entries,), U; of size 0 where no average is kept
     scale: float
     sum_of_scales: float
-    square: float
-    n_iterates: float
+    square: float  # ||V||^2
+    n_iterates: float  # each counts as the weight of its sample, in mean weights of all samples
 
     @property
     def arrays(self) -> tuple[np.ndarray, ...]:
@@ -115,18 +99,10 @@ class Iterates:
 
 
 class GrowingWeights:
-    """The weights W = scale V while they are trained, and the sum of the iterates so far.
+    """The weights W = scale V while they are trained, and the sum of the iterates if `averaged`.
 
-    Parameters
-    ----------
-    n_classes, n_features : int
-        One more feature holds the intercepts.
-    averaged : bool
-        Whether the sum of the iterates is kept.
-    start : Iterates, default=None
-        Result of :meth:`save`, to go on from.
-    dense : bool, default=False
-        Whether samples have all features.
+    One more feature than `n_features` holds the intercepts. `start`, from :meth:`save`, is what to
+    go on from; `dense` says that samples have all features.
     """
 
     def __init__(

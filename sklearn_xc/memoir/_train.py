@@ -21,29 +21,15 @@ BYTES_OF_A_FEATURE = 32  # that no class uses
 
 @dataclass(frozen=True)
 class MemoirProblem:
-    """The data of a call, in the coordinates of the fit.
-
-    Attributes
-    ----------
-    rows : Rows
-    codes : ndarray of int32 (n_samples,)
-    sample_weight : ndarray of float32 (n_samples,), or of size 0 for 1
-    n_classes : int
-    mean_weight : float
-        Of the samples of all calls.
-    n_before : int, default=0
-        Samples visited in calls before.
-    shuffled : bool, default=True
-        Whether passes visit the samples in random order, not in that of the rows.
-    """
+    """The data of a call, in the coordinates of the fit."""
 
     rows: Rows
-    codes: np.ndarray
-    sample_weight: np.ndarray
+    codes: np.ndarray  # int32 (n_samples,)
+    sample_weight: np.ndarray  # float32 (n_samples,), or of size 0 for 1
     n_classes: int
-    mean_weight: float
-    n_before: int = 0
-    shuffled: bool = True
+    mean_weight: float  # of the samples of all calls
+    n_before: int = 0  # samples visited in calls before
+    shuffled: bool = True  # whether passes visit samples in random order, not in that of the rows
 
 
 @dataclass(frozen=True)
@@ -65,23 +51,12 @@ class MarginSettings:
 
 @dataclass(frozen=True)
 class MemoirOutcome:
-    """Result of the passes.
-
-    Attributes
-    ----------
-    iterates : Iterates
-    passes : Passes
-    n_scored : float
-        Mean number of classes scored for a sample.
-    search : {"exact", "hnsw", "lsh"}
-        The search that ran.
-    recall : float
-    """
+    """Result of the passes."""
 
     iterates: Iterates
     passes: Passes
-    n_scored: float
-    search: str
+    n_scored: float  # mean number of classes scored for a sample
+    search: str  # that ran: "exact", "hnsw" or "lsh"
     recall: float
 
 

@@ -22,30 +22,15 @@ from ._top_columns import top_columns
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """First ranks of every sample, compared with the true labels.
+    """First ranks of every sample, compared with the true labels."""
 
-    Attributes
-    ----------
-    k : int
-        The k of the metric. There may be fewer than k ranks.
-    columns : ndarray of shape (n, n_ranks), int64
-        Predicted column numbers, best first; -1 where nothing was retrieved.
-    hits : ndarray of shape (n, n_ranks), bool
-        Whether the column is a true label of the sample.
-    truth : csr_array of shape (n, K + 1)
-        True labels. Column K holds a true label that is not among the classes.
-    weight : ndarray of shape (n,), float64
-        Sample weights, with a positive sum.
-    named : bool
-        Whether the user knows the numbers of the columns: false for class labels that were
-        numbered as they appeared.
-    """
-
-    k: int
-    columns: np.ndarray
-    hits: np.ndarray
-    truth: sp.csr_array
-    weight: np.ndarray
+    k: int  # of the metric; there may be fewer ranks
+    columns: np.ndarray  # int64 (n, n_ranks), best first; -1 where nothing was retrieved
+    hits: np.ndarray  # bool (n, n_ranks), whether the column is a true label of the sample
+    truth: sp.csr_array  # (n, K + 1); column K holds a true label that is not among the classes
+    weight: np.ndarray  # float64 (n,), with a positive sum
+    # Whether the user knows the numbers of the columns: false for class labels that were numbered
+    # as they appeared.
     named: bool
 
     @property
@@ -295,7 +280,7 @@ def _columns_of_labels(
             if isinstance(truth, Sets)
             else distinct(truth, labels)
         )
-    truth = _with_all_columns(truth, names, "y_true")
+    truth = _with_all_columns(truth, names)
     n_columns = truth.shape[1] - 1
     if names is not None:
         columns = codes(labels, names)
@@ -326,21 +311,21 @@ def _match_score_columns(truth: Truth, names: Table | None, n_columns: int) -> s
                 "(top-k labels that are floats are taken for scores; give them as "
                 "y_pred.astype(object))"
             )
-        return _with_all_columns(truth, names, "y_true")
+        return _with_all_columns(truth, names)
     if truth.shape[1] != n_columns:
         raise ValueError(
             f"y_true has {truth.shape[1]} columns and the scores in y_pred have {n_columns}; they "
             "must have the same (top-k labels that are floats are taken for scores)"
         )
-    return _with_all_columns(truth, names, "y_true")
+    return _with_all_columns(truth, names)
 
 
-def _with_all_columns(truth: Truth, names: Table | None, of: str) -> sp.csr_array:
+def _with_all_columns(truth: Truth, names: Table | None) -> sp.csr_array:
     """Return true labels of any form as (n, K + 1) CSR, with labels without a name in column K."""
     if isinstance(truth, Placed):
         return truth.matrix
     if truth.ndim == 2:
-        check_number_of_names(names, truth.shape[1], of)
+        check_number_of_names(names, truth.shape[1], "y_true")
         return _with_column_for_unknown(truth)
     # Callers have refused class labels without a table, or made one of the labels.
     table = cast(Table, names)
@@ -351,7 +336,7 @@ def _with_all_columns(truth: Truth, names: Table | None, of: str) -> sp.csr_arra
 
 def truth_in_columns(y_true: LabelsLike, table: Table) -> sp.csr_array:
     """Return true labels of any form as (n, K + 1) CSR by a table of the K columns."""
-    return _with_all_columns(_truth(y_true, table)[0], table, "y_true")
+    return _with_all_columns(_truth(y_true, table)[0], table)
 
 
 def _encode_truth(labels: np.ndarray, names: Table) -> sp.csr_array:

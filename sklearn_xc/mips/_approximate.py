@@ -26,21 +26,11 @@ DOUBLINGS = 5  # from the first effort to the largest
 
 
 class Queries(NamedTuple):
-    """A block of queries as the structures need them.
+    """A block of queries as the structures need them."""
 
-    Attributes
-    ----------
-    reduced : ndarray of float32 (n, d or d + 1)
-        Unit vectors, to be compared with reduced rows.
-    plain : ndarray of float32 (n, d)
-        To be multiplied with `vectors`.
-    vectors : RowStore
-        The current rows, or their sketches, dense.
-    """
-
-    reduced: np.ndarray
-    plain: np.ndarray
-    vectors: RowStore
+    reduced: np.ndarray  # float32 (n, d or d + 1), unit vectors, compared with reduced rows
+    plain: np.ndarray  # float32 (n, d), to be multiplied with `vectors`
+    vectors: RowStore  # the current rows, or their sketches, dense
 
 
 class Structure(Protocol):

@@ -26,13 +26,9 @@ NAMED = 32  # candidates a list that was read, where sketches only estimate the 
 class CentroidLists:
     """Reduced rows by the nearest of trained centroids.
 
-    Attributes
-    ----------
-    centroids : ndarray of float32 (n_clusters, d)
-        The direction of each, times the root mean square of the norms of its rows: so that
-        of two clusters in the same direction the one with longer rows is read first.
-    members, starts : ndarray
-        Cluster c has the rows ``members[starts[c]:starts[c + 1]]``, ascending.
+    A centroid is the direction of its cluster, times the root mean square of the norms of its rows:
+    so that of two clusters in the same direction the one with longer rows is read first. Cluster c
+    has the rows ``members[starts[c]:starts[c + 1]]``, ascending.
     """
 
     def __init__(self, rows: np.ndarray, n_clusters: int, seed: int, n_threads: int) -> None:

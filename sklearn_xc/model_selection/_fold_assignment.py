@@ -38,29 +38,16 @@ def label_pattern(y: LabelsLike) -> tuple[np.ndarray, sparse.csr_array]:
 
 
 class FoldProblem(NamedTuple):
-    """Samples to be placed, as the kernels take them (see `_kernels/model_selection/_folds.pyx`).
+    """Samples to be placed, as the kernels of `_kernels/model_selection/_folds.pyx` take them."""
 
-    Attributes
-    ----------
-    rows : ndarray of int64 (n_rows,)
-        The caller's numbers of the samples that may be tested.
-    indptr, indices : the labels of each of them
-    label_indptr, label_rows : the rows of each label
-    frequency : ndarray of int32 (n_labels,)
-    needed : ndarray of uint8 (n_labels,)
-        Labels with two positives or more of which none is in a sample left out.
-    closed : ndarray of uint8 (n_parts,)
-        The parts that are not trained on while they are tested.
-    """
-
-    rows: np.ndarray
-    indptr: np.ndarray
+    rows: np.ndarray  # int64 (n_rows,), the caller's numbers of the samples that may be tested
+    indptr: np.ndarray  # with `indices` the labels of each of them
     indices: np.ndarray
-    label_indptr: np.ndarray
+    label_indptr: np.ndarray  # with `label_rows` the rows of each label
     label_rows: np.ndarray
-    frequency: np.ndarray
-    needed: np.ndarray
-    closed: np.ndarray
+    frequency: np.ndarray  # int32 (n_labels,)
+    needed: np.ndarray  # uint8 (n_labels,): has two positives or more, none in a sample left out
+    closed: np.ndarray  # uint8 (n_parts,): is not trained on while it is tested
 
     def labels(self, counts: np.ndarray) -> kernel.Labels:
         """Return the labels of the samples for the kernels, which count there."""

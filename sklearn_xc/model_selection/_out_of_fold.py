@@ -35,40 +35,23 @@ NO_SCORE = -1e17
 class HeldOut(NamedTuple):
     """The best scores of samples that were not trained on, and what was true.
 
-    Attributes
-    ----------
-    scores : ndarray (n_samples, k)
-        Best first; at most NO_SCORE where a class has none. For two classes (n_samples, 1): the
-        decision function.
-    hits : ndarray of bool (n_samples, k)
-        Whether the class is true. For two classes whether it is the second.
-    n_true : ndarray (n_samples,)
-        Number of true classes, found or not.
-    weight : ndarray of float64 (n_samples,)
+    Of two classes (n_samples, 1): the decision function, and whether the second is true.
     """
 
-    scores: np.ndarray
-    hits: np.ndarray
-    n_true: np.ndarray
-    weight: np.ndarray
+    scores: np.ndarray  # (n_samples, k), best first; at most NO_SCORE where a class has none
+    hits: np.ndarray  # bool (n_samples, k)
+    n_true: np.ndarray  # (n_samples,), true classes, found or not
+    weight: np.ndarray  # float64 (n_samples,)
 
 
 @record(encoding=is_a(LabelEncoding), classes=is_labels, truth=either(None, is_sparse))
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Labels of y in the classes of an estimator.
+    """Labels of y in the classes of an estimator."""
 
-    Attributes
-    ----------
-    encoding : LabelEncoding
-        Of y.
-    classes : ndarray of shape (n_classes,)
-    truth : csr_array (n_samples, n_classes + 1), or None
-        The last column holds labels that are not among the classes.
-    """
-
-    encoding: LabelEncoding
+    encoding: LabelEncoding  # of y
     classes: np.ndarray
+    # (n_samples, n_classes + 1), the last column for labels that are not among the classes.
     truth: sparse.csr_array | None
 
     def _check_record(self) -> None:

@@ -11,12 +11,12 @@ from ..base._label_texts import read_texts
 from ..base._labels import LabelEncoding, encode_indicator
 from ..base._multiclass import known_codes
 from ..base._named_classes import encoding_of, read_classes
-from ..base._new_classes import append_names
+from ..base._new_classes import append_names, grown_classes
 from ..base._validation import grades_of, validate_more
 from ..utils._given_labels import in_order_of, is_numbered, label_names
 from ..utils._typing import LabelsLike, MatrixLike
 from ._auto import DEFAULTS
-from ._input import grown_classes, indicator_of, wider_encoding, with_new_labels
+from ._input import indicator_of, wider_encoding, with_new_labels
 from ._row_parts import unit_rows
 from ._scorer import VoteSettings
 from ._texts import LabelTexts

@@ -12,30 +12,6 @@ from ..utils._matrix import as_rows
 from ..utils._rows import Rows
 
 
-def grown_classes(
-    known: np.ndarray, y: np.ndarray, classes: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the classes of a model after a call, and the places of those before.
-
-    `classes` names all classes from now on; None takes in those of y.
-    """
-    if classes is None:
-        return merge_labels(known, y)
-    grown, places = merge_labels(known, classes)
-    left_out = np.setdiff1d(grown, classes)
-    if len(left_out):
-        raise ValueError(
-            f"classes leaves out {left_out.tolist()[0]!r}, which samples or an earlier call "
-            "named: classes can be added, not taken away"
-        )
-    # A union refuses labels of another kind, such as texts among numbers, with an error of its own.
-    with_y = merge_labels(grown, y)[0]
-    if len(with_y) > len(grown):
-        unknown = np.setdiff1d(with_y, grown).tolist()[0]
-        raise ValueError(f"y holds {unknown!r}, which is not in classes")
-    return grown, places
-
-
 def wider_encoding(
     encoding: LabelEncoding, n_labels: int, names: np.ndarray | None
 ) -> LabelEncoding:

@@ -14,22 +14,13 @@ from ..topk._weight_store import store_of
 
 
 class WeightColumns(NamedTuple):
-    """Weights and reports of a one-vs-rest model by class; a binary model has two columns here.
-
-    Attributes
-    ----------
-    coef : csr_array of float32 (n_classes, n_features)
-    intercept : ndarray of float32 (n_classes,)
-    gap : ndarray of float64 (n_classes,)
-    n_active : ndarray of int64 (n_classes,)
-    dual : csr_array of float32 (n_classes, n_samples), or None
-    """
+    """Weights and reports of a one-vs-rest model by class; a binary model has two columns here."""
 
     coef: sparse.csr_array
     intercept: np.ndarray
     gap: np.ndarray
     n_active: np.ndarray
-    dual: sparse.csr_array | None
+    dual: sparse.csr_array | None  # (n_classes, n_samples)
 
 
 def columns_of(model: BaseXCClassifier) -> WeightColumns:
@@ -85,14 +76,8 @@ def encode_added(
 ) -> tuple[LabelEncoding, np.ndarray, sparse.csr_array]:
     """Encode labels that join those of a model: classes of the samples, or an indicator.
 
-    Returns
-    -------
-    encoding : LabelEncoding
-        Of old and new labels.
-    places : ndarray of int64 (n_classes,)
-        Where the old labels stand there.
-    Y : csr_array of uint8 (n_samples, n_old_and_new), of float32 where grades are kept
-        The positives of the new labels; the columns of the old ones are empty.
+    Returns the encoding of old and new labels, the places of the old ones there, and the positives
+    of the new labels, (n_samples, n_old_and_new), where the columns of the old ones are empty.
     """
     if encoding.kind == "multilabel":
         return _encode_added_columns(encoding, y, names, grades)

@@ -17,18 +17,11 @@ Entries: TypeAlias = tuple[np.ndarray, np.ndarray]
 class SolvedPart(NamedTuple):
     """Result of `solve_classes` for a block of classes, in the order in which it finished them.
 
-    Attributes
-    ----------
-    labels : ndarray of int32 (n_classes,)
-    n_weights, n_duals : ndarray of int64 (n_classes,)
-        How many of the entries of `weights` and `duals` each class has.
-    intercept, n_iter, gap, n_active, n_visits : ndarray (n_classes,)
-    weights, duals : (indices, data), or None where they were left on disk
-        The caller's numbers of features and samples, ascending in each class.
+    Entries have the caller's numbers of features and samples; None where they were left on disk.
     """
 
     labels: np.ndarray
-    n_weights: np.ndarray
+    n_weights: np.ndarray  # how many of the entries of `weights` each class has
     intercept: np.ndarray
     n_iter: np.ndarray
     gap: np.ndarray

@@ -45,11 +45,7 @@ NOT_COMPARED = {
 class Checkpoint:
     """The folder of a fit, in a ``with``, as it holds the folder until the fit ends.
 
-    Parameters
-    ----------
-    folder : str or path-like
-    what : dict of str to str
-        What makes the fit: parameters by name, and digests of its data.
+    `what` makes the fit: parameters by name, and digests of its data.
     """
 
     def __init__(self, folder: str | os.PathLike, what: dict[str, str]) -> None:
@@ -118,13 +114,8 @@ class Checkpoint:
     def begin(self, seed: int) -> int:
         """Make the folder, or check that it is of this fit; returns the seed of the fit.
 
-        Raises
-        ------
-        ValueError
-            If the folder holds other files, or a fit of other data or parameters, or another fit
-            is writing to it.
-        OSError
-            If it cannot be made or written to.
+        Raises ValueError if the folder holds other files, or a fit of other data or parameters, or
+        another fit is writing to it, and OSError if it cannot be made or written to.
         """
         if self._folder.exists() and not self._is_unused():
             self._fit()  # or nothing is written to it

@@ -62,25 +62,12 @@ def require_comparable(model: BaseXCClassifier) -> None:
 
 
 class Comparison(NamedTuple):
-    """Samples of one class each.
+    """Samples of one class each."""
 
-    Attributes
-    ----------
-    rows : Rows
-        Sparse.
-    own : ndarray of int32 (n_samples,)
-        The class of each.
-    costs : ndarray of float32 (n_samples,)
-        Factors on the losses, above zero.
-    kept : ndarray of int64 (n_samples,)
-        Their numbers among the samples of the fit.
-    n_classes : int
-    """
-
-    rows: Rows
-    own: np.ndarray
-    costs: np.ndarray
-    kept: np.ndarray
+    rows: Rows  # sparse
+    own: np.ndarray  # int32 (n_samples,), the class of each
+    costs: np.ndarray  # float32 (n_samples,), factors on the losses, above zero
+    kept: np.ndarray  # int64 (n_samples,), their numbers among the samples of the fit
     n_classes: int
 
     @classmethod
@@ -126,21 +113,12 @@ class Comparison(NamedTuple):
 
 
 class Model(NamedTuple):
-    """Weights of all classes and what they come to.
-
-    Attributes
-    ----------
-    coef : csr_array of float32 (n_classes, n_features)
-    intercept : ndarray of float32 (n_classes,)
-    primal : float
-    found : ndarray of int32 (n_samples * n_found + n_pairs,)
-        As `search_classes` leaves it.
-    """
+    """Weights of all classes and what they come to."""
 
     coef: sparse.csr_array
     intercept: np.ndarray
     primal: float
-    found: np.ndarray
+    found: np.ndarray  # int32 (n_samples * n_found + n_pairs,), as `search_classes` leaves it
 
 
 def compare_classes(

@@ -11,22 +11,10 @@ from ._checkpoint import Checkpoint
 
 
 class Finished:
-    """The results of all blocks.
+    """The results of all blocks, of which a checkpoint may have some; new ones are written to it.
 
-    Parameters
-    ----------
-    checkpoint : Checkpoint or None
-        Where blocks of an earlier fit are, and where new ones are written to.
-    blocks : list of ndarray of int32
-        The classes of each.
-    sizes : tuple (n_features, n_samples)
-    scratch : Scratch
-        On disk, the large parts of results are left in their files.
-
-    Attributes
-    ----------
-    parts : list of SolvedPart
-        None where a block is not solved; without weights and duals where these are left on disk.
+    `sizes` are n_features and n_samples. `parts` holds None where a block is not solved. With a
+    scratch on disk the large parts of results, weights and duals, are left in their files.
     """
 
     def __init__(

@@ -8,18 +8,10 @@ STRETCH = 512  # rows that are sorted by length among themselves
 
 
 class Order(NamedTuple):
-    """An order of samples and features in which kernels run faster.
+    """An order of samples and features in which kernels run faster: the caller's numbers."""
 
-    Attributes
-    ----------
-    samples : ndarray of int32 (n_samples,)
-        The caller's number of the sample at each position.
-    features : ndarray of int32 (n_features,)
-        The caller's number of the feature at each position.
-    """
-
-    samples: np.ndarray
-    features: np.ndarray
+    samples: np.ndarray  # int32 (n_samples,)
+    features: np.ndarray  # int32 (n_features,)
 
 
 def fast_order(

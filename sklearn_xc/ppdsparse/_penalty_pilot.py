@@ -106,21 +106,12 @@ def _counts_of(Y: sparse.csr_array) -> np.ndarray:
 
 
 class Pilot(NamedTuple):
-    """A sub-problem and the samples that score its fits.
+    """A sub-problem and the samples that score its fits."""
 
-    Attributes
-    ----------
-    problem : OneVsRestProblem
-        Some samples and some classes, in the coordinates of the fit.
-    held_rows : Rows
-    truth : ndarray of bool (n_held, n_classes)
-    weight : ndarray of float64 (n_held,)
-    """
-
-    problem: OneVsRestProblem
+    problem: OneVsRestProblem  # of some samples and some classes, in the coordinates of the fit
     held_rows: Rows
-    truth: np.ndarray
-    weight: np.ndarray
+    truth: np.ndarray  # bool (n_held, n_classes)
+    weight: np.ndarray  # float64 (n_held,)
 
 
 def pilot_of(problem: OneVsRestProblem, n_threads: int = 1) -> Pilot | None:

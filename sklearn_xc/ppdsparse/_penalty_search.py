@@ -14,17 +14,8 @@ TOL = 0.1  # of the fits, which ranks pairs as a smaller one does
 class HeldOutPart:
     """Fits on the training samples of a split and their scores on its test samples.
 
-    Parameters
-    ----------
-    model : PPDSparseClassifier
-        With ``warm_start=True``; each fit begins with the dual variables that the last has left.
-    training : tuple (X, y, sample_weight)
-    held_out : tuple (X, y)
-    scorer : callable
-    options : dict
-        Of the scorer.
-    of_labels : dict
-        Texts and names of labels, for each fit.
+    The model has ``warm_start=True``: each fit begins with the dual variables that the last has
+    left. `options` are those of the scorer, `of_labels` texts and names of labels for each fit.
     """
 
     def __init__(
@@ -57,19 +48,7 @@ class HeldOutPart:
 
 
 class PairScores:
-    """Scores of the pairs that were tried.
-
-    Parameters
-    ----------
-    l1s, l2s : sequence
-    parts : list of HeldOutPart
-    progress : Progress
-
-    Attributes
-    ----------
-    scores : ndarray of float64 (n_l1s, n_l2s, n_parts)
-        nan for pairs that were not tried.
-    """
+    """Scores of the pairs that were tried, (n_l1s, n_l2s, n_parts); nan for the others."""
 
     def __init__(
         self,

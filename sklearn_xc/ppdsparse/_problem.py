@@ -82,29 +82,15 @@ class Penalties(NamedTuple):
 
 
 class OneVsRestProblem(NamedTuple):
-    """The samples of a call of fit in the coordinates in which the penalties hold.
+    """The samples of a call of fit in the coordinates in which the penalties hold."""
 
-    Attributes
-    ----------
-    rows : Rows
-        In these coordinates; the texts of labels are the last ones.
-    Y : csr_array of uint8 (n_rows, n_columns), or of float32 with grades
-        The positives, as `base._labels.encode` returns them.
-    sample_weight : ndarray of float32 (n_rows,)
-    class_weight : ndarray of float32 (n_columns, 2)
-    penalties : Penalties
-    n_texts : int
-    columns : ColumnMap, or None
-        The columns of X that `rows` are of, where few of very many have entries.
-    """
-
-    rows: Rows
-    Y: sparse.csr_array
-    sample_weight: np.ndarray
-    class_weight: np.ndarray
+    rows: Rows  # the texts of labels are the last ones
+    Y: sparse.csr_array  # (n_rows, n_columns), as `base._labels.encode` returns it
+    sample_weight: np.ndarray  # float32 (n_rows,)
+    class_weight: np.ndarray  # float32 (n_columns, 2)
     penalties: Penalties
     n_texts: int = 0
-    columns: ColumnMap | None = None
+    columns: ColumnMap | None = None  # that `rows` are of, where few of very many have entries
 
     @classmethod
     def of(

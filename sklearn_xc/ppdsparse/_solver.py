@@ -61,12 +61,8 @@ def fit_classes(
 
     `settings` is the kernel's `Settings`. The fit begins at `dual`, (n_columns, n_samples), if that
     is given; `arranged` is of the same problem and seed, where it is solved several times. A block
-    is a step of `progress`.
-
-    Returns
-    -------
-    dict with coef and intercept for X as it was given, n_iter, gap, n_active, dual (see the
-    attributes of the estimator), n_visits, the rows of X that were read
+    is a step of `progress`. The result has coef and intercept for X as it was given, n_iter, gap,
+    n_active and dual (see the attributes of the estimator), and n_visits, the rows that were read.
     """
     n_threads = local_workers(n_jobs)
     if arranged is None:
@@ -94,20 +90,11 @@ def fit_classes(
 
 
 class Arranged(NamedTuple):
-    """A problem as its blocks of classes get it, whatever the penalties.
-
-    Attributes
-    ----------
-    order : Order
-    blocks : list of ndarray of int32
-        The classes of each.
-    arrays : dict
-        By name, of samples, features and classes: what `_solve_block` works on.
-    """
+    """A problem as its blocks of classes get it, whatever the penalties."""
 
     order: Order
-    blocks: list[np.ndarray]
-    arrays: Arrays
+    blocks: list[np.ndarray]  # the classes of each
+    arrays: Arrays  # of samples, features and classes: what `_solve_block` works on
 
 
 def arrange(

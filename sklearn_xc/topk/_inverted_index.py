@@ -281,10 +281,7 @@ class InvertedIndex:
         `way` reads all scores (1), or only those of classes the row touches (2); 0 takes the
         cheaper for each row. The results are the same to the last bit.
 
-        Raises
-        ------
-        ValueError
-            If a score overflows float32, or k is not from 1 to the number of classes.
+        Raises ValueError if a score overflows float32, or k is not from 1 to the number of classes.
         """
         if not 1 <= k <= self.shape[0]:  # as where `classes_` was set to others than were learnt
             raise ValueError(f"coef_ has {self.shape[0]} classes, of which k={k} were requested")

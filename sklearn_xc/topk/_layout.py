@@ -29,18 +29,10 @@ FEW_CLASSES = 512
 
 @dataclass
 class Layout:
-    """The order of the classes in an inverted index, and what it stores for the first of them.
+    """The order of the classes in an inverted index, and what it stores for the first of them."""
 
-    Parameters
-    ----------
-    order : ndarray of int32 (n_classes,), or None
-        The classes, rank by rank; None where ranks are the numbers of the classes.
-    stops : ndarray of int32 (n_features,)
-        For how many of the first classes the weights of each feature are stored.
-    """
-
-    order: np.ndarray | None
-    stops: np.ndarray
+    order: np.ndarray | None  # int32, the classes, rank by rank; None where ranks are their numbers
+    stops: np.ndarray  # int32 (n_features,), for how many first classes weights are stored
 
     @classmethod
     def of(cls, csr: sparse.csr_array) -> Self:

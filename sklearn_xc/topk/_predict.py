@@ -184,17 +184,7 @@ def topk_predictor(
 class PredictorOfPipeline:
     """A predictor behind the transformers of a pipeline, and with other names of classes.
 
-    Parameters
-    ----------
-    inner : Inner
-        Of the pipeline.
-    predictor : TopkPredictor
-        Of the estimator inside.
-    names : ndarray of shape (n_classes,), or None
-
-    Attributes
-    ----------
-    classes_, k, scores : as of the predictor
+    It has ``classes_``, ``k`` and ``scores`` of the predictor.
     """
 
     def __init__(

@@ -82,10 +82,7 @@ def _excluded(exclude: LabelsLike, classes: np.ndarray, n_rows: int) -> Named:
 def weights_by_name(label_weight: Any, classes: np.ndarray) -> Any:
     """Look weights of a dict or a Series up by name; return anything else as it is.
 
-    Raises
-    ------
-    ValueError
-        If a class is not named, or a name stands twice.
+    Raises ValueError if a class is not named, or a name stands twice.
     """
     if isinstance(label_weight, dict):
         names, values = list(label_weight), list(label_weight.values())
@@ -127,19 +124,9 @@ def checked_weight(label_weight: Any, classes: np.ndarray) -> np.ndarray:
 class Restriction:
     """Labels that rows may have, and weights that are added to scores.
 
-    Parameters
-    ----------
-    n_classes, n_rows : int
-    allowed : ndarray of int, ascending; csr_array of bool (n_rows, n_classes); or None
-        Places of the labels that all rows may have, or those of each row.
-    excluded : of the same kinds
-        Labels that they may not have.
-    weight : ndarray of float32 (n_classes,), or None
-
-    Attributes
-    ----------
-    fewest : int
-        Labels that the row with the fewest may have.
+    `allowed` are places, ascending, of the labels that all rows may have, or a pattern of those of
+    each row, `excluded` alike of those that they may not have. `fewest` is how many labels the row
+    with the fewest may have.
     """
 
     def __init__(

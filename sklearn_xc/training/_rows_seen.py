@@ -24,16 +24,9 @@ ERROR = 1.04 / N_REGISTERS**0.5  # relative standard error of the number
 class RowsSeen:
     """The samples of all calls, without those of weight zero.
 
-    Attributes
-    ----------
-    registers : ndarray of uint8 (N_REGISTERS,)
-        For each the largest number of leading zeros, and one, of a hash that fell into it.
-    n_visits : int
-        Samples of all calls, those that came again too.
-    weight_of_visits : float
-        Their sample weights.
-    largest_call : int
-        Samples of the call with most: these count, also where some are equal.
+    A register is the largest number of leading zeros, and one, of the hashes that fell into it.
+    Samples that came again are visits too; `largest_call` is the number of samples of the call with
+    most: these count, also where some are equal.
     """
 
     def __init__(self) -> None:

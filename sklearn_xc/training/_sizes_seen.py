@@ -21,12 +21,8 @@ NO_COLUMNS = np.zeros(0)
 class Lengths:
     """A histogram of the lengths of samples that are not zero.
 
-    Attributes
-    ----------
-    bins : ndarray of int64 (n_bins,)
-        Ascending: the logarithms of squared lengths, rounded down.
-    weight, squares : ndarray of float64 (n_bins,)
-        Weights of the samples in each, and the weighted sum of their squared lengths.
+    `bins` ascend: the logarithms of squared lengths, rounded down. `weight` and `squares` are, of
+    the samples in each, the weights and the weighted sum of squared lengths.
     """
 
     def __init__(
@@ -79,12 +75,7 @@ class Lengths:
 class ColumnsSeen:
     """Moments and limits of the columns of dense rows.
 
-    Attributes
-    ----------
-    weight : float
-        Of the rows.
-    mean, squares, lowest, highest : ndarray of float64 (n_features,), or of size 0
-        `squares` are sums of squared deviations from the mean.
+    `squares` are sums of squared deviations from the mean, `weight` that of the rows.
     """
 
     def __init__(self) -> None:

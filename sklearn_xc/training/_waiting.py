@@ -32,13 +32,7 @@ BEGINNING, END_OF_BEGINNING, GROWTH = 100, 800, 1.25
 
 @record(rows=is_array(np.int64), columns=is_array(np.int64), values=is_array(np.float32, ndim=2))
 class Replaced:
-    """The smallest block of a table that holds all its changes, as it was before.
-
-    Attributes
-    ----------
-    rows, columns : ndarray of int64
-    values : ndarray of float32 (n_rows, n_columns)
-    """
+    """The smallest block of a table that holds all its changes, float32, as it was before."""
 
     def __init__(self, before: np.ndarray, now: np.ndarray) -> None:
         before, now = _as_table(before), _as_table(now)

@@ -45,10 +45,8 @@ def run_on_cluster(
 
     `call` and `function` are at module level; `shared` is sent to each worker once.
 
-    Raises
-    ------
-    RuntimeError
-        If a worker has no sklearn_xc, or another version of it, or if workers die again and again.
+    Raises RuntimeError if a worker has no sklearn_xc, or another version of it, or if workers die
+    again and again.
     """
     # Not by joblib, which would keep two tasks a worker in flight, put several into one, and look
     # for results every ten milliseconds; where a block takes fifty, workers wait.

@@ -14,19 +14,11 @@ MAPPED = 2**26  # columns, up to which a bit is kept of each
 
 
 class ColumnMap:
-    """Some columns of a wide space, and the number of each among them.
+    """Some columns of a wide space, ascending, and the number of each among them.
 
-    Attributes
-    ----------
-    columns : ndarray of int32 (n_used,)
-        Ascending.
-    n_columns : int
-        Of the space.
-    words : ndarray of uint64 (n_words,), or None
-        Bit c % 64 of word c // 64 says whether column c is one of these; None where `n_columns` is
-        above `MAPPED`, so that columns are searched for.
-    before : ndarray of int32 (n_words,)
-        How many of these come before the columns of each word.
+    Bit c % 64 of word c // 64 says whether column c is one of these, `before` how many of these
+    come before the columns of each word. There are no words where the space has more than `MAPPED`
+    columns, which are searched for then.
     """
 
     def __init__(self, columns: np.ndarray, n_columns: int) -> None:

@@ -24,11 +24,8 @@ UNEVEN = 30.0
 class Coordinates:
     """Change of coordinates that leaves sparse rows sparse.
 
-    Attributes
-    ----------
-    mean : ndarray of float64 (n_features,), or None
-        Zero for None; sparse rows are never shifted.
-    scale : ndarray of float64 (n_features,), or float
+    `mean` is float64 (n_features,), or None for zero: sparse rows are never shifted. `scale` is one
+    number, or float64 (n_features,).
     """
 
     def __init__(self, mean: np.ndarray | None = None, scale: np.ndarray | float = 1.0) -> None:

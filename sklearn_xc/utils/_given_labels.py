@@ -26,10 +26,7 @@ def is_missing(label: Any) -> bool:
 def label_names(y: Any) -> np.ndarray | None:
     """Return the column names of a table as an array, None for any other y.
 
-    Raises
-    ------
-    ValueError
-        If a name is missing, a tuple or there twice: no answer could be told by it.
+    Raises ValueError if a name is missing, a tuple or there twice: no answer could be told by it.
     """
     # By attributes, not by types: no package of tables need be installed or imported. `columns` of
     # Arrow are the data.

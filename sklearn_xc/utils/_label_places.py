@@ -11,18 +11,10 @@ from ._typing import LabelsLike
 
 
 class Named(NamedTuple):
-    """Labels as places in `classes_`.
+    """Labels as places in `classes_`, distinct for each sample, in the order they were named."""
 
-    Attributes
-    ----------
-    starts : ndarray of int64 (n_rows + 1,), or None
-        Where the places of each sample begin; None where all samples have the same ones.
-    places : ndarray of int64
-        Distinct for each sample, in the order they were named.
-    """
-
-    starts: np.ndarray | None
-    places: np.ndarray
+    starts: np.ndarray | None  # int64 (n_rows + 1,), of each sample; None: all have the same places
+    places: np.ndarray  # int64
 
 
 # Bytes of labels, as wide as the classes, that are looked up at once.

@@ -28,11 +28,8 @@ def normalise(X: np.ndarray | SparseMatrix, name: str = "X") -> Matrix:
     X has finite numbers and is never written to. The result is in float32: a C-contiguous array,
     or CSR with sorted int32 indices and no duplicates. Errors call X `name`.
 
-    Raises
-    ------
-    ValueError
-        If X holds no real numbers or one beyond the range of float32, if it has more than 2**31 - 1
-        features, or if the structure of a sparse X is not valid.
+    Raises ValueError if X holds no real numbers or one beyond the range of float32, if it has more
+    than 2**31 - 1 features, or if the structure of a sparse X is not valid.
     """
     if X.shape[1] > LARGEST_INDEX:
         raise ValueError(
@@ -107,10 +104,8 @@ def checked(matrix: SparseMatrix, name: str) -> SparseMatrix:
 
     The format stays, but for formats of Python lists, which become CSR. Errors call it `name`.
 
-    Raises
-    ------
-    ValueError
-        If it has not two dimensions, or its parts contradict one another or its shape.
+    Raises ValueError if it has not two dimensions, or its parts contradict one another or its
+    shape.
     """
     if matrix.ndim != 2:
         raise ValueError(f"{name} must have two dimensions if it is sparse, got {matrix.shape}")

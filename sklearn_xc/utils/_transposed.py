@@ -11,18 +11,11 @@ from ._typing import Empty
 
 
 class Columns(NamedTuple):
-    """The non-zero entries of a matrix column by column.
+    """The non-zero entries of a matrix column by column."""
 
-    Attributes
-    ----------
-    indptr : ndarray of int64, shape (n_features + 1,)
-    rows : ndarray of int32, shape (nnz,), ascending inside a column
-    data : ndarray of float32, shape (nnz,)
-    """
-
-    indptr: np.ndarray
-    rows: np.ndarray
-    data: np.ndarray
+    indptr: np.ndarray  # int64 (n_features + 1,)
+    rows: np.ndarray  # int32 (nnz,), ascending inside a column
+    data: np.ndarray  # float32 (nnz,)
 
 
 class Csr(NamedTuple):

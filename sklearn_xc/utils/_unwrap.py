@@ -41,12 +41,8 @@ def find_inner(estimator: Any, method: str, *, into_meta_estimators: bool = Fals
     FrozenEstimator, nested in any order; with `into_meta_estimators` also into the ``estimator_``
     of a meta-estimator, such as one that tunes a threshold.
 
-    Raises
-    ------
-    TypeError
-        If there is none, or a search has ``refit=False``.
-    sklearn.exceptions.NotFittedError
-        If a search has not been fitted.
+    Raises TypeError if there is none, or a search has ``refit=False``, and
+    sklearn.exceptions.NotFittedError if a search has not been fitted.
     """
     outer, transformers, decided_outside = estimator, [], False
     while not hasattr(estimator, method):

@@ -39,13 +39,8 @@ FEWER = 4  # draws in all for each draw that steps of words use
 class BatchSums:
     """The most frequent contexts, those retrieved for the block, some drawn, the word's own.
 
-    Parameters
-    ----------
-    batch_size : int
-        Words of a block.
-    trained : bool, default=False
-        Whether the vectors mean something yet: in the first pass of others no search is made,
-        which would find nothing that counts.
+    `trained` says that the vectors mean something already: in the first pass of others no search is
+    made, which would find nothing that counts.
     """
 
     def __init__(
@@ -180,40 +175,25 @@ class BatchSums:
 
 
 class Blocks(NamedTuple):
-    """Blocks of words and what they are scored with; see `_block_layout.lay_out`.
+    """Blocks of words and what they are scored with; see `_block_layout.lay_out`."""
 
-    Attributes
-    ----------
-    rows : ndarray of int64 (n_rows,)
-        The words, block after block.
-    row_starts : ndarray of int64 (n_blocks + 1,)
-    sizes : ndarray of int64 (n_blocks, 4)
-        How many shared contexts are among the most frequent, how many are always included, how many
-        are so or drawn for the steps of words, and how many there are.
-    shared : ndarray of int32 (n_blocks, capacity)
-        Contexts scored for all words of a block: included ones first, then those drawn.
-    weight, few_weight : ndarray of float32 (n_blocks, capacity)
-        The logarithms of their importance weights.
-    entry_starts, n_own : ndarray of int64 (n_rows + 1,), (n_rows,)
-        Where the pairs of each word stand, and how many of them, which stand first, are with
-        contexts of its own; the others are with included ones.
-    entry_ids, entry_drawn : ndarray of int32 (n_entries,)
-        The context and its place in `shared` or -1, or for included ones the place and -1.
-    entry_share : ndarray of float32 (n_entries,)
-        q(y|x).
-    """
-
-    rows: np.ndarray
-    row_starts: np.ndarray
+    rows: np.ndarray  # int64 (n_rows,), the words, block after block
+    row_starts: np.ndarray  # int64 (n_blocks + 1,)
+    # int64 (n_blocks, 4): how many shared contexts are among the most frequent, how many are always
+    # included, how many are so or drawn for the steps of words, and how many there are.
     sizes: np.ndarray
+    # int32 (n_blocks, capacity): contexts scored for all words of a block, included ones first,
+    # then those drawn; and, in float32, the logarithms of their importance weights.
     shared: np.ndarray
     weight: np.ndarray
     few_weight: np.ndarray
+    # int64 (n_rows + 1,), (n_rows,): where the pairs of each word stand, and how many of them,
+    # which stand first, are with contexts of its own; the others are with included ones.
     entry_starts: np.ndarray
     n_own: np.ndarray
-    entry_ids: np.ndarray
-    entry_share: np.ndarray
-    entry_drawn: np.ndarray
+    entry_ids: np.ndarray  # int32 (n_entries,), the context, or of included ones the place
+    entry_share: np.ndarray  # float32 (n_entries,), q(y|x)
+    entry_drawn: np.ndarray  # int32 (n_entries,), the place of the context in `shared`, or -1
 
     @classmethod
     def empty(cls, words: Sequence[np.ndarray], capacity: int, n_pairs: np.ndarray) -> Self:

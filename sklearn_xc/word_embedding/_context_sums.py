@@ -76,32 +76,16 @@ def _exact_block(rows: np.ndarray, pairs: WordPairs, step: Step, V: np.ndarray) 
 
 
 class Options(NamedTuple):
-    """Options of the search for contexts of large probability.
-
-    Attributes
-    ----------
-    n_chunks, n_message_passes : int
-    query_size : int
-        Words retrieved in each chunk; 0 for none.
-    index : {"spherical", "hnsw", "exact"}
-    n_centroids : int
-    unretrieved : {"sampled", "zero", "exclude"}
-        What stands for words that are not retrieved.
-    n_frequent : int
-        With "sampled", this many of the most frequent contexts are in every sum.
-    n_sampled : int
-        Words drawn from the others for a block of rows.
-    tau : float
-    """
+    """Options of the search for contexts of large probability."""
 
     n_chunks: int
     n_message_passes: int
-    query_size: int
+    query_size: int  # words retrieved in each chunk; 0 for none
     index: str
     n_centroids: int
-    unretrieved: str
-    n_frequent: int
-    n_sampled: int
+    unretrieved: str  # what stands for words that are not retrieved
+    n_frequent: int  # with "sampled", this many of the most frequent contexts are in every sum
+    n_sampled: int  # words drawn from the others for a block of rows
     tau: float
 
 

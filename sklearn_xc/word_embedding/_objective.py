@@ -53,19 +53,9 @@ class SoftmaxSums(Protocol):
 
 
 class WordPairs:
-    """Shares of words and contexts in all pairs.
+    """Shares of words, q(x), of contexts, and q(y|x), row by row, in all pairs.
 
-    Parameters
-    ----------
-    counts : csr_array of float (n_words, n_words)
-        Not negative, with a positive sum; sorted indices.
-
-    Attributes
-    ----------
-    word_share, context_share : ndarray of float64 (n_words,)
-        q(x), and the same of contexts.
-    indptr, ids, share : ndarrays of int64, int32 and float32
-        q(y|x), row by row.
+    Counts are not negative, with a positive sum and sorted indices.
     """
 
     def __init__(self, counts: sparse.csr_array) -> None:
@@ -103,21 +93,12 @@ class WordPairs:
 
 
 class OwnPairs(NamedTuple):
-    """The pairs of the words of a block.
+    """The pairs of the words of a block."""
 
-    Attributes
-    ----------
-    rows, ids : ndarray of int32 (n_pairs,)
-        The place of the word in the block, in rising order, and the context.
-    share : ndarray of float32 (n_pairs,)
-        q(y|x).
-    indptr : ndarray of int64 (n_rows + 1,)
-    """
-
-    rows: np.ndarray
-    ids: np.ndarray
-    share: np.ndarray
-    indptr: np.ndarray
+    rows: np.ndarray  # int32 (n_pairs,), the place of the word in the block, in rising order
+    ids: np.ndarray  # int32 (n_pairs,), the context
+    share: np.ndarray  # float32 (n_pairs,), q(y|x)
+    indptr: np.ndarray  # int64 (n_rows + 1,)
 
 
 def objective(

@@ -14,12 +14,7 @@ class Adagrad:
     """Steps against a gradient, scaled coordinate by coordinate (Duchi, Hazan and Singer).
 
     Words differ in the curvature of their terms by orders of magnitude, which plain steps of one
-    length would have to be short enough for.
-
-    Parameters
-    ----------
-    shape : tuple
-        Of the matrix to be changed; one more of that shape is kept.
+    length would have to be short enough for. One more matrix of that shape is kept.
     """
 
     def __init__(self, shape: tuple[int, int], n_threads: int = 1) -> None:
@@ -39,20 +34,13 @@ class Adagrad:
 
 
 class SkipGram:
-    """Embeddings, and passes of alternating steps on them.
+    """Embeddings U and V, changed in place, and passes of alternating steps on them.
 
-    A pass deals the words out to some parts, at random. It visits part after part, and the words of
-    a part block by block: sums over the softmax, a step of the embeddings of the words, then with
-    these the sums for the contexts, whose embeddings take a step when all of the part are done.
-    Gradients are divided by q(x), and by q(y): the step of a rare word is as long as that of a
-    frequent one.
-
-    Parameters
-    ----------
-    U, V : ndarray of float32 (n_words, dim)
-        Changed in place.
-    n_parts : int, default=1
-        Steps of the contexts in a pass.
+    A pass deals the words out to `n_parts` parts, at random. It visits part after part, and the
+    words of a part block by block: sums over the softmax, a step of the embeddings of the words,
+    then with these the sums for the contexts, whose embeddings take a step when all of the part are
+    done. Gradients are divided by q(x), and by q(y): the step of a rare word is as long as that of
+    a frequent one.
     """
 
     def __init__(

@@ -5,8 +5,9 @@ set there. All of them add in an order that the length alone decides, never the 
 every instruction set gives the same bits.
 """
 
-from libc.math cimport exp, fabs
+from libc.math cimport INFINITY, exp, fabs
 from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy
 
 from sklearn_xc._kernels.common._common cimport dispatched, prefetch, prefetch_far
 
@@ -17,6 +18,11 @@ cdef enum:
 cdef extern from "_dot.h" nogil:
     # inlined into functions that are dispatched themselves; for others `inner_product`
     float dot "xc_dot"(const float* x, const float* w, int64_t n)
+
+cdef extern from "_simd.h" nogil:
+    # a bit for each of LANES values that is above its threshold
+    unsigned int mask_above "xc_mask_above"(const float* values, const float* thresholds)
+    int lowest_bit "xc_lowest_bit"(unsigned int mask)
 
 
 cdef inline void prefetch_floats(const float* values, int64_t n) noexcept nogil:
@@ -31,6 +37,41 @@ cdef inline void prefetch_floats_far(const float* values, int64_t n) noexcept no
     cdef int64_t line
     for line in range((n + LANES - 1) // LANES):
         prefetch_far(values + line * LANES)
+
+
+cdef inline int64_t first_from(
+    const int32_t* numbers, int64_t low, int64_t high, int64_t least
+) noexcept nogil:
+    """The first place from `low` on whose number, ascending, is not below `least`; or high."""
+    cdef int64_t middle
+    while low < high:
+        middle = (low + high) // 2
+        if numbers[middle] < least:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+cdef inline float largest_magnitude(const float* x, int64_t n) noexcept nogil:
+    """The largest absolute value; NaN if one is."""
+    # Without their sign, floats are in the order of their bits, NaN above all: integer maxima are
+    # vectors, and no NaN is lost as in fmax.
+    cdef int64_t c
+    cdef int32_t bits, most = 0
+    cdef float found
+    for c in range(n):
+        memcpy(&bits, x + c, sizeof(bits))
+        most = max(most, bits & 0x7fffffff)
+    memcpy(&found, &most, sizeof(found))
+    return found
+
+
+cdef inline bint divides(float scale) noexcept nogil:
+    """Whether quotients by a scale come out right."""
+    # Neither tiny, where few bits are left of it, nor infinite, nor NaN, which no comparison is
+    # true of.
+    return <float>1e-30 < scale < <float>INFINITY
 
 
 cdef inline double sigmoid(double z) noexcept nogil:

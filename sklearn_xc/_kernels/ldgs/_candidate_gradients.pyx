@@ -28,13 +28,14 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from sklearn_xc._kernels.ldgs._int8_rows cimport (
-    LARGEST, LINE, Query, byte_product, divides, fetch_byte_row, largest_magnitude, round_query,
-    scale_of,
+    LARGEST, LINE, Query, byte_product, fetch_byte_row, round_query, scale_of,
 )
 from sklearn_xc._kernels.common._common cimport dispatched
 from sklearn_xc._kernels.ldgs._losses cimport CROSS_ENTROPY, MARGIN, Loss, loss_gradient
 from sklearn_xc._kernels.common._math cimport fast_exp
-from sklearn_xc._kernels.common._vector_ops cimport LANES, dot, prefetch_floats_far
+from sklearn_xc._kernels.common._vector_ops cimport (
+    LANES, divides, dot, largest_magnitude, prefetch_floats_far,
+)
 
 cdef enum:
     AHEAD = 6  # rows of weights to prefetch

@@ -6,11 +6,12 @@ byte c, as a multiple of a scale that the last four bytes hold; between them are
 cache lines. The query is rounded to 16 bits, so that scores are sums of integers.
 """
 
-from libc.math cimport INFINITY, NAN, fabsf, rintf
+from libc.math cimport NAN, fabsf, rintf
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
 from libc.string cimport memcpy, memset
 
 from sklearn_xc._kernels.common._common cimport prefetch_far
+from sklearn_xc._kernels.common._vector_ops cimport divides, largest_magnitude
 
 cdef enum:
     LINE = 64  # bytes
@@ -21,27 +22,6 @@ cdef struct Query:
     int16_t* values  # (n_bytes,), zero behind the columns
     float scale
     float error  # of a score, for a row with a scale of 1
-
-
-cdef inline bint divides(float scale) noexcept nogil:
-    """Whether quotients by a scale come out right."""
-    # Neither tiny, where few bits are left of it, nor infinite, nor NaN, which no comparison is
-    # true of.
-    return <float>1e-30 < scale < <float>INFINITY
-
-
-cdef inline float largest_magnitude(const float* x, int64_t n) noexcept nogil:
-    """The largest absolute value; NaN if one is."""
-    # Without their sign, floats are in the order of their bits, NaN above all: integer maxima are
-    # vectors, and no NaN is lost as in fmax.
-    cdef int64_t c
-    cdef int32_t bits, most = 0
-    cdef float largest
-    for c in range(n):
-        memcpy(&bits, x + c, sizeof(bits))
-        most = max(most, bits & 0x7fffffff)
-    memcpy(&largest, &most, sizeof(largest))
-    return largest
 
 
 cdef inline void round_query(

@@ -21,11 +21,11 @@ from libc.math cimport INFINITY, fabsf, rintf, sqrt
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from sklearn_xc._kernels.ldgs._int8_rows cimport LARGEST, divides
+from sklearn_xc._kernels.ldgs._int8_rows cimport LARGEST
 from sklearn_xc._kernels.ldgs._score_keys cimport id_of, key_of, select
 from sklearn_xc._kernels.common._common cimport dispatched, prefetch_far
 from sklearn_xc._kernels.common._heap cimport sift
-from sklearn_xc._kernels.common._vector_ops cimport LANES
+from sklearn_xc._kernels.common._vector_ops cimport LANES, divides, lowest_bit, mask_above
 
 cdef enum:
     BYTES = 4  # columns of the values of a row in one word
@@ -96,10 +96,6 @@ cdef extern from "ldgs/_ivf_scores.h":
     void score_bytes "xc_score_bytes"(
         const float* query, const int32_t* values, float scale, int64_t width, float* scores
     ) noexcept nogil
-    unsigned int mask_above "xc_mask_above"(
-        const float* values, const float* thresholds
-    ) noexcept nogil
-    int lowest_bit "xc_lowest_bit"(unsigned int mask) noexcept nogil
     bint has_compress_store "XC_HAS_COMPRESS_STORE"() noexcept nogil
     int64_t keys_above_at_once "xc_keys_above"(
         float threshold, const float* scores, const int32_t* ids, int64_t n_blocks, uint64_t* keys

@@ -20,7 +20,7 @@ from libc.string cimport memmove
 
 import numpy as np
 
-from sklearn_xc._kernels.common._vector_ops cimport LANES
+from sklearn_xc._kernels.common._vector_ops cimport LANES, first_from
 
 # Lists are many small pieces of memory, which the allocator of glibc keeps when they are freed:
 # what a fit makes of them next would stand beside them.
@@ -247,18 +247,10 @@ cdef inline int32_t class_at(const Feature* feature, int64_t p) noexcept nogil:
 
 cdef int64_t place_of(const Feature* feature, int32_t k) noexcept nogil:
     """The first place of the list whose class is not below k."""
-    cdef int64_t low = 0, high = feature.size, middle
-    # An array of all classes, or an empty list: `high` is 0 then.
+    # An array of all classes, or an empty list.
     if feature.classes == NULL:
-        return min(<int64_t>k, high)
-    # Invariant: classes before `low` are below k, those from `high` on are not.
-    while low < high:
-        middle = (low + high) // 2
-        if feature.classes[middle] < k:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+        return min(<int64_t>k, feature.size)
+    return first_from(feature.classes, 0, feature.size, k)
 
 
 cdef float value_of(const Feature* feature, int32_t k) noexcept nogil:

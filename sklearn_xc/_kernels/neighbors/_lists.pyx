@@ -17,6 +17,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport qsort
 
 from sklearn_xc._kernels.common._rows cimport Row
+from sklearn_xc._kernels.common._vector_ops cimport first_from
 
 # Rows have length 1 but for rounding, which is below this factor; shares and bounds are rounded up
 # by it, so that what they promise holds for the rows as they are stored.
@@ -191,19 +192,13 @@ cdef class Lists:
 
 cdef int64_t open_terms(Row query, Pointers lists, Term* terms) noexcept nogil:
     """Terms of the query's features that some row has, in their order; returns their number."""
-    cdef int64_t e, n = 0, low = 0, high, middle, column
+    cdef int64_t e, n = 0, low = 0, column
     for e in range(query.n):
         if query.values[e] == 0:
             continue
         # Features ascend in the query and in the lists: each search begins where the last has
         # ended.
-        high = lists.n_features
-        while low < high:
-            middle = (low + high) // 2
-            if lists.features[middle] < query.features[e]:
-                low = middle + 1
-            else:
-                high = middle
+        low = first_from(lists.features, low, lists.n_features, query.features[e])
         if low == lists.n_features:
             break
         if lists.features[low] != query.features[e]:

@@ -31,13 +31,12 @@ from libc.string cimport memset
 from sklearn_xc._kernels.common._common cimport dispatched
 from sklearn_xc._kernels.common._heap cimport better, sift
 from sklearn_xc._kernels.common._rows cimport Row, Rows, pointers_to_rows, row_at
+from sklearn_xc._kernels.common._vector_ops cimport (
+    add_multiple, first_from, lowest_bit, mask_above,
+)
 from sklearn_xc._kernels.neighbors._lists cimport (
     UNIT, WORDS, Kind, Lists, Pointers, Term, looked_up, open_terms, order_terms,
 )
-
-cdef extern from "_simd.h" nogil:
-    unsigned int mask_above "xc_mask_above" (const float *values, const float *thresholds)
-    int lowest_bit "xc_lowest_bit" (unsigned int mask)
 
 cdef enum:
     BLOCK = 16384  # rows whose scores gather at once: 64 KB
@@ -135,14 +134,6 @@ cdef inline int64_t take_list(
     return n
 
 
-cdef dispatched add_column(
-    float value, const float* column, int64_t size, float* scores
-) noexcept nogil:
-    cdef int64_t j
-    for j in range(size):
-        scores[j] += value * column[j]
-
-
 cdef dispatched rows_within(
     const float* scores, const uint8_t* shares, float factor, int64_t size, float threshold,
     int32_t* hits, int64_t* n_hits
@@ -217,7 +208,7 @@ cdef void add_terms(
         if terms[c].column == NULL:
             add_list(&terms[c], lists, first, <uint32_t>size, scratch.scores)
         else:
-            add_column(terms[c].value, terms[c].column + first, size, scratch.scores)
+            add_multiple(scratch.scores, terms[c].column + first, terms[c].value, size)
 
 
 cdef int64_t take_rows(
@@ -248,14 +239,7 @@ cdef inline int64_t add_apart(
     """Note rows of large shares that are not above a threshold, but may be lifted above `least`."""
     cdef const Kind* kind = term.kind
     cdef float score, factor = <float>(term.bound / UNIT)
-    cdef int64_t p = 0, high = kind.n_apart, middle
-    # The first of them in the block, by bisection: they ascend.
-    while p < high:
-        middle = (p + high) // 2
-        if kind.apart[middle] < first:
-            p = middle + 1
-        else:
-            high = middle
+    cdef int64_t p = first_from(kind.apart, 0, kind.n_apart, first)  # of the block
     while p < kind.n_apart and kind.apart[p] < first + size and n_hits < BLOCK:
         score = scratch.scores[kind.apart[p] - first]
         scratch.hits[n_hits] = <int32_t>(kind.apart[p] - first)

@@ -17,11 +17,12 @@ from libc.stdint cimport int8_t, int32_t, uint16_t, uint32_t
 import numpy as np
 
 from sklearn_xc._kernels.common._common cimport dispatched, interrupted
+from sklearn_xc._kernels.common._vector_ops cimport divides, lowest_bit
 from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace
 from sklearn_xc._kernels.ppdsparse._listed_rows cimport error_of, find_primal, longest_list
 from sklearn_xc._kernels.ppdsparse._problem cimport (
     BLOCK, FOUR, LARGEST_HALF, LARGEST_WEIGHT, ROUNDING, WIDEST, ByteHits, ByteRows, ByteWeights,
-    Problem, bound_errors, byte_search, divides,
+    Problem, bound_errors, byte_search,
 )
 from sklearn_xc._kernels.ppdsparse._types cimport IDLE, LANES, Lane, Settings
 from sklearn_xc._kernels.ppdsparse._violator_search cimport (
@@ -33,9 +34,6 @@ cdef enum:
     # The longest list: so many times as many rows as are selected, or a part of all rows.
     TIMES_SELECTED = 16
     PART = 64
-
-cdef extern from "_simd.h" nogil:
-    int lowest_bit "xc_lowest_bit" (unsigned int mask)
 
 cdef float NEVER = 1e30  # a threshold
 

@@ -10,11 +10,13 @@ from libc.math cimport copysignf, fabsf, rintf, sqrt
 from libc.stdint cimport int16_t, int32_t, uint8_t
 
 from sklearn_xc._kernels.common._common cimport dispatched
-from sklearn_xc._kernels.common._vector_ops cimport inner_product, prefetch_floats
+from sklearn_xc._kernels.common._vector_ops cimport (
+    divides, inner_product, largest_magnitude, prefetch_floats,
+)
 from sklearn_xc._kernels.ppdsparse._active_set cimport Member, Workspace, primal_value
 from sklearn_xc._kernels.ppdsparse._losses cimport Loss, slope, value
 from sklearn_xc._kernels.ppdsparse._problem cimport (
-    FOUR, ZERO, BytePointers, ByteWeights, Problem, bound_errors, divides,
+    FOUR, ZERO, BytePointers, ByteWeights, Problem, bound_errors,
 )
 from sklearn_xc._kernels.ppdsparse._types cimport Lane, Settings, soft_threshold
 
@@ -209,11 +211,9 @@ cdef void load_fine(Workspace work, Py_ssize_t width, Fine *fine) noexcept nogil
     """Round `lane_weights` to 16 bits, or fewer where sums of so many features need over 32."""
     cdef Py_ssize_t j, d = work.lane_weights.shape[0]
     # Sums of width products of a byte, below 256, and a weight, at most `most`: within 31 bits.
-    cdef float largest = 0, inverse, q, most = min(LARGEST_FINE, LARGEST_SUM // (256 * width))
+    cdef float inverse, q, most = min(LARGEST_FINE, LARGEST_SUM // (256 * width))
     cdef double left, squares = 0, lost = 0
-    for j in range(d):
-        largest = max(largest, fabsf(work.lane_weights[j]))
-    fine.scale = largest / most
+    fine.scale = largest_magnitude(&work.lane_weights[0], d) / most
     if not divides(fine.scale):
         fine.scale = 0
     inverse = 1 / fine.scale if fine.scale > 0 else 0

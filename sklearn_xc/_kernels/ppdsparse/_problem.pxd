@@ -45,11 +45,6 @@ cdef enum:
     ZERO = 128  # of a byte without sign
 
 
-cdef inline bint divides(float scale) noexcept nogil:
-    """Return whether quotients by a scale come out right."""
-    return scale > <float>1e-30
-
-
 cdef inline void bound_errors(
     double length, double lost, float *of_error, float *of_length
 ) noexcept nogil:

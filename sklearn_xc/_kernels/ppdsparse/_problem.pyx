@@ -12,7 +12,7 @@ import numpy as np
 
 from sklearn_xc._kernels.common._common cimport dispatched
 from sklearn_xc._kernels.common._rows cimport Row, Rows, pointers_to_rows, row_at
-from sklearn_xc._kernels.common._vector_ops cimport sum_of_squares
+from sklearn_xc._kernels.common._vector_ops cimport divides, largest_magnitude, sum_of_squares
 from sklearn_xc._kernels.ppdsparse._types cimport LANES
 
 # Long columns in two parts, the few entries of large magnitude and all others.
@@ -160,22 +160,8 @@ cdef class ByteRows:
 
 cdef dispatched find_scale(const float *x, Py_ssize_t n, float *scale) noexcept nogil:
     """Write the largest |x_j| in units of LARGEST, or 0 if that is none to divide by."""
-    cdef float part[LANES]
-    cdef float a
-    cdef Py_ssize_t e, j, c
-    for c in range(LANES):
-        part[c] = 0
-    for e in range(n // LANES):
-        for c in range(LANES):
-            a = fabsf(x[e * LANES + c])
-            part[c] = a if a > part[c] else part[c]
-    scale[0] = 0
-    for j in range(n - n % LANES, n):
-        scale[0] = max(scale[0], fabsf(x[j]))
-    for c in range(LANES):
-        scale[0] = max(scale[0], part[c])
     # So that every |x_j| / s rounds to LARGEST at most.
-    scale[0] /= LARGEST
+    scale[0] = largest_magnitude(x, n) / LARGEST
     if not divides(scale[0]):
         scale[0] = 0
 

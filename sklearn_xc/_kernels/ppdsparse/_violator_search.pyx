@@ -11,6 +11,7 @@ from libc.string cimport memcpy
 
 from sklearn_xc._kernels.common._common cimport dispatched, interrupted
 from sklearn_xc._kernels.common._rows cimport Row, Rows, row_at
+from sklearn_xc._kernels.common._vector_ops cimport lowest_bit, mask_above
 from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace, primal_value
 from sklearn_xc._kernels.ppdsparse._losses cimport (
     LINE, PARABOLA, PARABOLA_AND_LINE, Loss, Shape, of_negative, shape_of, unit_of, value,
@@ -110,10 +111,6 @@ cdef enum:
     SUMMED = 64  # rows whose losses are summed in float32 before they go to a double
     LEAST_SELECTED = 100  # candidates a search
     QUAD = 4  # rows that are compared with the thresholds at once, since most have no violator
-
-cdef extern from "_simd.h" nogil:
-    unsigned int mask_above "xc_mask_above" (const float *values, const float *thresholds)
-    int lowest_bit "xc_lowest_bit" (unsigned int mask)
 
 # The cost model of the search, in units of one entry of X read row by row: an entry reached
 # through a column, and going back to a column in the next chunk of rows.

@@ -21,16 +21,13 @@ from libc.stdint cimport int32_t, int64_t
 
 from sklearn_xc._kernels.common._common cimport dispatched
 from sklearn_xc._kernels.common._math cimport exp_below
-from sklearn_xc._kernels.common._vector_ops cimport LANES
+from sklearn_xc._kernels.common._vector_ops cimport LANES, mask_above
 from sklearn_xc._kernels.softmax._mini_batch cimport Batch, Samples
 from sklearn_xc._kernels.softmax._tiles cimport Scratch, Weights, plain_scores
 
 cdef enum:
     MOST_STEPS = 6  # of q before a gradient
     PROBIT = 1  # of `Weights.noise`; 2 is the logistic model, 0 the softmax
-
-cdef extern from "_simd.h" nogil:
-    unsigned int mask_above "xc_mask_above" (const float *values, const float *thresholds)
 
 cdef float DENSITY = <float>0.39894228  # of the Gaussian at zero
 cdef float TAIL = <float>3.2  # Phi is 0.9993 there

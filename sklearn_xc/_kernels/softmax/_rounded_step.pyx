@@ -17,6 +17,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from sklearn_xc._kernels.common._common cimport dispatched, random_unit, seed_for
 from sklearn_xc._kernels.common._lazy_scale cimport is_tiny, multiply_weights
+from sklearn_xc._kernels.common._vector_ops cimport lowest_bit, mask_above
 from sklearn_xc._kernels.softmax._mini_batch cimport Batch, Samples
 from sklearn_xc._kernels.softmax._noise_row cimport noise_row
 from sklearn_xc._kernels.softmax._tiles cimport (
@@ -26,10 +27,6 @@ from sklearn_xc._kernels.softmax._tiles cimport (
 cdef enum:
     QUAD = 4  # vectors of LANES that are looked at together, since few of them pass a grain
     GROUP = 64  # QUAD * LANES
-
-cdef extern from "_simd.h" nogil:
-    unsigned int mask_above "xc_mask_above" (const float *values, const float *thresholds)
-    int lowest_bit "xc_lowest_bit" (unsigned int mask)
 
 # About 1 / GRAIN classes a sample are stepped, each in a cache line of its own of every row of W:
 # of 4096 classes 32 lines, where a row has 256.

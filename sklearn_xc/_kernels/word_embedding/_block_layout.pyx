@@ -88,7 +88,7 @@ cdef void split_row(
     """OUT entries: the word's own contexts from the first on, places of included ones behind."""
     cdef int64_t e, first = 0, last = n
     cdef int32_t at
-    # From both ends: own contexts ascend from the first on, which `first_from` of `_softmax` needs;
+    # From both ends: own contexts ascend from the first on, which `first_from` needs;
     # of those included the order does not matter.
     for e in range(n):
         at = place[ids[e]]

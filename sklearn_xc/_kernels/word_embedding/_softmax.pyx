@@ -25,7 +25,9 @@ import numpy as np
 from sklearn_xc._kernels.common._blas cimport matmul
 from sklearn_xc._kernels.common._common cimport dispatched, prefetch
 from sklearn_xc._kernels.common._math cimport exp_below
-from sklearn_xc._kernels.common._vector_ops cimport LANES, dot, largest
+from sklearn_xc._kernels.common._vector_ops cimport (
+    LANES, add_multiple, dot, first_from, largest,
+)
 from sklearn_xc._kernels.word_embedding._block_layout cimport ALL, INCLUDED, FEW, Blocks
 
 cdef enum:
@@ -171,12 +173,6 @@ cdef dispatched add_own(
             fetch(V + ids[e + AHEAD] * dim, dim)
         for c in range(dim):
             out[c] += values[e] * V[ids[e] * dim + c]
-
-
-cdef dispatched add_multiple(float* out, const float* x, float factor, int64_t n) noexcept nogil:
-    cdef int64_t c
-    for c in range(n):
-        out[c] += factor * x[c]
 
 
 cdef dispatched set_multiple(float* out, const float* x, float factor, int64_t n) noexcept nogil:
@@ -449,18 +445,6 @@ def sums(
 
 
 # ------------------------------------------------------------------------------------ adding up
-
-
-cdef inline int64_t first_from(const int32_t* ids, int64_t a, int64_t b, int64_t id) noexcept nogil:
-    """The first place from a to b - 1 whose id, ascending, is not below `id`; or b."""
-    cdef int64_t middle
-    while a < b:
-        middle = (a + b) // 2
-        if ids[middle] < id:
-            a = middle + 1
-        else:
-            b = middle
-    return a
 
 
 cdef void add_range(

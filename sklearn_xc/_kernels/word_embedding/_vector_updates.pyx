@@ -17,7 +17,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from sklearn_xc._kernels.common._common cimport (
     dispatched, random_below, random_unit, seed_for,
 )
-from sklearn_xc._kernels.common._vector_ops cimport LANES, dot, prefetch_floats
+from sklearn_xc._kernels.common._vector_ops cimport LANES, add_multiple, dot, prefetch_floats
 from sklearn_xc._kernels.common._math cimport fast_exp
 
 cdef enum:
@@ -208,12 +208,6 @@ def mark_found(
                 # A word may be in the set and drawn as well: it counts once, in the set.
                 if at >= 0:
                     weights[i, at] = absent
-
-
-cdef dispatched add_multiple(float* out, const float* x, float factor, int64_t n) noexcept nogil:
-    cdef int64_t c
-    for c in range(n):
-        out[c] += factor * x[c]
 
 
 cdef void add_columns(
