@@ -1,6 +1,7 @@
 """Small models of every estimator as files, wrong values for what is in them, and their use."""
 
 import contextlib
+import functools
 from tempfile import TemporaryDirectory
 
 import numpy as np
@@ -89,6 +90,7 @@ def fitted(name):
     return model
 
 
+@functools.cache
 def saved_models():
     """Name -> bytes of the file of a fitted model."""
     found = {}
@@ -100,7 +102,7 @@ def saved_models():
     return found
 
 
-def use(model):
+def use(model, fit=True):
     """Whatever a user may call; errors must be of the kinds that say something."""
     words = isinstance(model, LDGSWordEmbedding)
     texts = isinstance(model, LabelTextClassifier)
@@ -119,6 +121,8 @@ def use(model):
         "fit": (DOCUMENTS,) if words else (rows, labels),
         "most_similar": ("w1",),
     }
+    if not fit:
+        del calls["fit"]
     for name, arguments in calls.items():
         with contextlib.suppress(*told):
             getattr(model, name)(*arguments)

@@ -1,6 +1,7 @@
 """Which rooms, modules and kernels import which, read from the source tree."""
 
 import ast
+import functools
 import re
 from pathlib import Path
 
@@ -46,6 +47,7 @@ def imported_by(name, path, modules):
                 yield target
 
 
+@functools.cache
 def python_arrows():
     modules = python_modules()
     return {
@@ -54,6 +56,7 @@ def python_arrows():
     }
 
 
+@functools.cache
 def kernel_arrows():
     """Kernel -> kernels that its ``.pyx`` and ``.pxd`` import; an own ``.pxd`` is no arrow."""
     root = PACKAGE / "_kernels"

@@ -4,7 +4,7 @@ import numpy as np
 
 from sklearn_xc.datasets import make_xc_classification
 
-X, Y = make_xc_classification(1500, 800, 200, n_labels=2, random_state=0)
+X, Y = make_xc_classification(700, 800, 200, n_labels=2, random_state=0)
 
 
 def assert_same(model, expected):

@@ -6,12 +6,14 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import time
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 
 import sklearn_xc
+import sklearn_xc.serve
 
 LONGEST = 600  # seconds until something happens
 
@@ -29,6 +31,24 @@ def running(path, *options):
         finally:
             process.terminate()
             process.wait(timeout=LONGEST)
+
+
+@contextmanager
+def serving(path):
+    """Like `running`, in a thread of this process: for answers, where the command is not meant."""
+    import uvicorn
+
+    options = {"port": 0, "log_config": None, "lifespan": "off", "ws": "none"}
+    server = uvicorn.Server(uvicorn.Config(sklearn_xc.serve.make_app(path), **options))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        while thread.is_alive() and not server.started:
+            time.sleep(0.01)
+        yield server.servers[0].sockets[0].getsockname()[1]
+    finally:
+        server.should_exit = True
+        thread.join()
 
 
 def _port(process, errors):

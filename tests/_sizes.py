@@ -4,6 +4,7 @@ Blank lines, comments and docstrings do not count: a limit on code must not shor
 """
 
 import ast
+import functools
 import re
 from pathlib import Path
 
@@ -52,13 +53,16 @@ def kernel_functions(text):
         yield match["name"], n_lines, len(arguments)
 
 
+@functools.cache
 def sizes():
-    """Yield path, ending, lines of code and functions of each file."""
+    """Return path, ending, lines of code and functions of each file."""
+    found = []
     for ending in MOST_LINES:
         for path in sorted(PACKAGE.rglob(f"*{ending}")):
             text = path.read_text()
-            functions = python_functions if ending == ".py" else kernel_functions
-            yield path.relative_to(PACKAGE), ending, len(code_of(text)), list(functions(text))
+            functions = list((python_functions if ending == ".py" else kernel_functions)(text))
+            found.append((path.relative_to(PACKAGE), ending, len(code_of(text)), functions))
+    return found
 
 
 def beyond():

@@ -1,5 +1,6 @@
 """Shared by all tests: the folder of the data sets, the marker `full`, hypothesis settings."""
 
+import gc
 import lzma
 import os
 from pathlib import Path
@@ -26,12 +27,14 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     # No deadline and no complaint about slow examples: the time of one example says more about the
     # machine's other work than about the code. `make test` draws the same examples on every run:
-    # it judges a change. New ones are looked for by `make test-full` and `make fuzz`.
+    # it judges a change. New and more ones are looked for by `make test-full` and `make fuzz`.
+    full = config.getoption("--full")
     hypothesis.settings.register_profile(
         "sklearn-xc",
         deadline=None,
         suppress_health_check=[hypothesis.HealthCheck.too_slow],
-        derandomize=not config.getoption("--full"),
+        derandomize=not full,
+        max_examples=200 if full else 40,
     )
     hypothesis.settings.load_profile("sklearn-xc")
 
@@ -41,9 +44,23 @@ def pytest_report_header():
     return f"sklearn-xc {sklearn_xc.__version__} ({build}) from {Path(sklearn_xc.__file__).parent}"
 
 
-def pytest_runtest_setup(item):
-    if item.get_closest_marker("full") and not item.config.getoption("--full"):
-        pytest.skip("large data or a long run: `make test-full` runs it")
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Keep the garbage collector from the modules and thousands of tests, which stay (time)."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave large data and long runs to `make test-full`."""
+    if not config.getoption("--full"):
+        full = [item for item in items if item.get_closest_marker("full")]
+        config.hook.pytest_deselected(items=full)
+        items[:] = [item for item in items if item.get_closest_marker("full") is None]
 
 
 @pytest.fixture(autouse=True)

@@ -18,6 +18,15 @@ RAW = [f"{name}_raw" for name in benchmark.SMALL]
 OTHERS = [data for data in benchmark.DATA_SETS if data not in RAW]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def few_splits(pytestconfig):
+    """Two of the five splits of small data: `make test-full` takes all (time)."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not pytestconfig.getoption("--full"):
+            patch.setattr(benchmark, "N_SPLITS", 2)
+        yield
+
+
 @pytest.fixture(scope="module")
 def references():
     """The figures of LogisticRegression and LinearSVC, each measured once."""

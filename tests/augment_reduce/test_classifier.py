@@ -235,7 +235,7 @@ def test_bounds_of_the_softmax_are_refused_with_other_noise(model, bound, small)
     assert not hasattr(estimator, "classes_")
 
 
-@pytest.mark.parametrize("model", ["probit", "logistic"])
+@pytest.mark.parametrize("model", rest_in_full(["probit", "logistic"], "probit"))
 def test_exact_steps_of_other_noise_are_for_fits_without_a_rate(model, small):
     X, y = small
     estimator = AugmentReduceClassifier(model, "exact", random_state=0)

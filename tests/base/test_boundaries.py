@@ -27,7 +27,7 @@ ESTIMATORS = [
     PPDSparseClassifier(random_state=0),
     MemoirSVC(max_iter=20, random_state=0),
     LDGSClassifier(random_state=0),
-    AugmentReduceClassifier(random_state=0),
+    AugmentReduceClassifier(max_iter=200, random_state=0),
     ImplicitSoftmaxRegressor(learning_rate=1.0, random_state=0),
 ]
 ids = [type(estimator).__name__ for estimator in ESTIMATORS]

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from _least_squares import MULTICLASS, RNG, LeastSquares, X
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
@@ -154,7 +154,6 @@ def test_empty_rows_get_the_intercepts():
     np.testing.assert_array_equal(scores, np.tile(model.intercept_, (3, 1)))
 
 
-@settings(deadline=None, max_examples=40)
 @given(k=st.integers(1, 7), rows=st.lists(st.integers(0, 39), min_size=1, max_size=12))
 def test_topk_agrees_with_decision_function(k, rows):
     model = LeastSquares().fit(X, MULTICLASS)

@@ -40,14 +40,17 @@ from sklearn_xc import (
 from sklearn_xc.model_selection import cross_val_topk
 
 PENALTIES = {"l1": 0.01, "l2": 1.0}
-# Parameters by which nothing is chosen by the samples, so that texts and rows are alike.
+# Parameters by which nothing is chosen by the samples, so that texts and rows are alike, and fewer
+# passes than few samples get (time).
 ESTIMATORS = {
     "PPDSparseClassifier": PPDSparseClassifier(**PENALTIES, random_state=0),
     "PPDSparseClassifierCV": PPDSparseClassifierCV(l1s=[0.01], l2s=[1.0], random_state=0),
-    "MemoirSVC": MemoirSVC(random_state=0),
-    "LDGSClassifier": LDGSClassifier(random_state=0),
-    "ImplicitSoftmaxRegressor": ImplicitSoftmaxRegressor(learning_rate=0.5, random_state=0),
-    "AugmentReduceClassifier": AugmentReduceClassifier(random_state=0),
+    "MemoirSVC": MemoirSVC(max_iter=50, random_state=0),
+    "LDGSClassifier": LDGSClassifier(max_iter=100, random_state=0),
+    "ImplicitSoftmaxRegressor": ImplicitSoftmaxRegressor(
+        learning_rate=0.5, max_iter=50, random_state=0
+    ),
+    "AugmentReduceClassifier": AugmentReduceClassifier(max_iter=100, random_state=0),
 }
 SEVERAL = ["PPDSparseClassifier", "PPDSparseClassifierCV", "LDGSClassifier"]
 

@@ -29,9 +29,9 @@ X, T = FORMS["sparse"]
 GIVEN = {"label_features": T, "classes": NAMES}
 STEPPED = {
     "MemoirSVC": MemoirSVC(random_state=0),
-    "LDGSClassifier": LDGSClassifier(random_state=0),
+    "LDGSClassifier": LDGSClassifier(max_iter=100, random_state=0),
     "ImplicitSoftmaxRegressor": ImplicitSoftmaxRegressor(learning_rate=0.5, random_state=0),
-    "AugmentReduceClassifier": AugmentReduceClassifier(random_state=0),
+    "AugmentReduceClassifier": AugmentReduceClassifier(max_iter=100, random_state=0),
 }
 
 

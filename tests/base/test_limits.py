@@ -25,9 +25,9 @@ N, LARGEST = 40, 2**31 - 1
 Y = np.arange(N) % 4
 ESTIMATORS = [
     PPDSparseClassifier(random_state=0),
-    MemoirSVC(random_state=0),
-    LDGSClassifier(random_state=0),
-    AugmentReduceClassifier(random_state=0),
+    MemoirSVC(max_iter=50, random_state=0),
+    LDGSClassifier(max_iter=100, random_state=0),
+    AugmentReduceClassifier(max_iter=100, random_state=0),
     ImplicitSoftmaxRegressor(random_state=0),
 ]
 ids = [type(estimator).__name__ for estimator in ESTIMATORS]

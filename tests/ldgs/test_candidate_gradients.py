@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from _ldgs_problem import Problem, loss_and_gradient
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import check_grad, minimize
 
@@ -151,7 +151,6 @@ def test_messages_lead_to_the_exact_gradient(loss, n_chunks):
         assert errors[0] > 10 * errors[1] > 10 * errors[2]  # one pass alone is not exact
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**31), st.sampled_from(LOSSES), st.integers(1, 6), st.floats(0, 5))
 def test_theorem_1(seed, loss, n_chunks, spread):
     """Messages that add up to zero never bring the decomposition below the loss."""

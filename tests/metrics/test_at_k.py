@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 import sklearn.metrics
 from _ranked_problems import CLASS_NAMES, TRUE_FORMS, problems
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_xc import metrics
@@ -179,7 +179,6 @@ def test_plain_definition(name, problem, true_form, form):
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)
-@settings(max_examples=40)
 @given(
     problem=problems(),
     names=st.sampled_from(sorted(CLASS_NAMES)),
@@ -280,7 +279,6 @@ def test_scores_in_many_blocks_of_uneven_rows():
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)
-@settings(max_examples=40)
 @given(problem=problems(), seed=st.integers(0, 2**32 - 1))
 def test_order_of_rows_and_columns_does_not_matter(name, problem, seed):
     rng = np.random.default_rng(seed)
@@ -296,7 +294,6 @@ def test_order_of_rows_and_columns_does_not_matter(name, problem, seed):
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)
-@settings(max_examples=40)
 @given(problem=problems())
 def test_weights_are_repetitions(name, problem):
     n = len(problem["true"])
@@ -308,7 +305,6 @@ def test_weights_are_repetitions(name, problem):
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)
-@settings(max_examples=40)
 @given(problem=problems())
 def test_best_ranking(name, problem):
     problem["true"][:, 0] |= ~problem["true"].any(axis=1)  # every row has a label
@@ -324,7 +320,6 @@ def test_best_ranking(name, problem):
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)
-@settings(max_examples=40)
 @given(problem=problems())
 def test_a_hit_more_never_hurts(name, problem):
     problem["sample_weight"] = None
@@ -380,7 +375,6 @@ def test_nothing_dense_is_built():
 # scikit-learn takes an indicator of one column for binary labels: two columns or more.
 
 
-@settings(max_examples=40)
 @given(problem=problems(min_columns=2))
 def test_ndcg_of_scikit_learn(problem):
     scores = problem["scores"] + np.arange(problem["scores"].shape[1]) / 100  # no ties
@@ -391,7 +385,6 @@ def test_ndcg_of_scikit_learn(problem):
         assert ours == pytest.approx(theirs, abs=1e-12)
 
 
-@settings(max_examples=40)
 @given(problem=problems(min_columns=2))
 def test_precision_and_recall_of_scikit_learn(problem):
     y_true, k = problem["true"].astype(int), problem["k"]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import sklearn.metrics
 from _ranked_problems import CLASS_NAMES, TRUE_FORMS, problems
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_xc import metrics
@@ -12,7 +12,6 @@ from sklearn_xc import metrics
 
 @pytest.mark.parametrize("average", ["macro", "micro"])
 @pytest.mark.parametrize("zero_division", [0.0, 1.0, np.nan])
-@settings(max_examples=40)
 @given(problem=problems(min_columns=2), form=st.sampled_from(["csr", "dense", "csc", "frame"]))
 def test_f1_of_scikit_learn(average, zero_division, problem, form):
     y_true, y_pred = problem["true"], problem["stored"]
@@ -27,7 +26,6 @@ def test_f1_of_scikit_learn(average, zero_division, problem, form):
 
 
 @pytest.mark.parametrize("names", ["str", "int", "object"])
-@settings(max_examples=40)
 @given(
     labels=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=9),
     weighted=st.booleans(),

@@ -413,12 +413,13 @@ def test_texts_that_are_none(tmp_path, files, mode):
 
 
 @pytest.mark.parametrize("name", ["sparse", "iterates", "dense", "embeddings", "distances"])
-def test_random_edits_with_right_checksums(tmp_path, files, name, monkeypatch):
+def test_random_edits_with_right_checksums(tmp_path, files, name, monkeypatch, pytestconfig):
     """Whatever numbers an array or the manifest holds: an error, or a model that can be used."""
     monkeypatch.setattr("sklearn_xc.persistence._file.SMALL", 256)
     rng = np.random.default_rng(1)
     path, used = tmp_path / "model", 0
-    for trial in range(80):
+    n_trials = 80 if pytestconfig.getoption("--full") else 30
+    for trial in range(n_trials):
         file = File(files[name])
         if trial % 3 == 0:
             text = bytearray(json.dumps(file.manifest).encode())
@@ -437,7 +438,7 @@ def test_random_edits_with_right_checksums(tmp_path, files, name, monkeypatch):
             except ValueError:
                 continue
             used += use(model)
-    assert used > 10  # many edits only change weights
+    assert used > n_trials / 8  # many edits only change weights
 
 
 def use(model):

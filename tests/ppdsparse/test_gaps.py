@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from _full import rest_in_full
 from _one_class_laws import LOSSES, TIGHT, X, Y, make_data, objectives, optima, problems_of
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -58,7 +58,6 @@ def test_the_gap_of_dense_rows_is_true(loss, n, d):
 # Nearly parallel rows can keep the coordinate descent of the hinge loss from a gap of 1e-6 (no
 # curvature helps); the gap it reports has to be true all the more.
 @pytest.mark.filterwarnings("ignore:max_iter=:sklearn.exceptions.ConvergenceWarning")
-@settings(max_examples=40)
 @given(
     seed=st.integers(0, 2**31),
     n=st.integers(3, 40),

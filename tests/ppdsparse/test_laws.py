@@ -5,7 +5,7 @@ import pytest
 from _full import rest_in_full
 from _margin_losses import VALUES
 from _one_class_laws import LOSSES, TIGHT, Problem, X, Y, objectives, optima, problems_of
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import minimize
@@ -105,7 +105,6 @@ def test_balanced_weights_of_two_classes_act_on_both():
 # ----------------------------------------------------- Theorems 3.2, 3.3 and 4.1, as corrected
 
 
-@settings(max_examples=60)
 @given(
     seed=st.integers(0, 2**31),
     n=st.integers(3, 40),

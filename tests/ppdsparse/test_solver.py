@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from _margin_losses import LOSSES, TOPS, VALUES, taken
 from _ppdsparse_problem import dual_value, make, primal, solve
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -106,7 +106,6 @@ def test_a_negative_that_no_longer_counts_leaves_the_active_set():
     np.testing.assert_array_equal(result["n_active"], positives + (used & (Y.T == 0)).sum(axis=1))
 
 
-@settings(max_examples=150)
 @given(
     n=st.integers(2, 12),
     d=st.integers(1, 6),

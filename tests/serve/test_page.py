@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from _driven_browser import PATH, Browser
-from _service import asked, running
+from _service import asked, running, serving
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MultiLabelBinarizer
@@ -241,7 +241,7 @@ def test_neighbours_and_scores_are_shown(browser, tmp_path, last, proba, what):
     model = make_pipeline(TfidfVectorizer(), last)
     save(model.fit(TEXTS, [NAMES[i % 6] for i in range(300)]), tmp_path / "model.sxc")
     browser.screen(1000)
-    with running(tmp_path / "model.sxc") as port:
+    with serving(tmp_path / "model.sxc") as port:
         browser.open(f"http://127.0.0.1:{port}/")
         browser.until("at('about').textContent.includes('6 labels')")
         assert browser.value("at('about').textContent.includes('not probabilities')") != proba

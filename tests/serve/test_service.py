@@ -29,7 +29,7 @@ pytest.importorskip("uvicorn")
 
 from sklearn_xc.serve import make_app, serve
 from sklearn_xc.serve._answers import Answers
-from sklearn_xc.serve._requests import LIMITS, Question, RefusedError, many, one_of_address
+from sklearn_xc.serve._requests import LIMITS, Question, RefusedError, many, one, one_of_address
 
 TEXTS = [f"word{i % 7} word{i % 11} and word{i % 13}" for i in range(120)]
 NAMES = np.array([f"label {i % 7}" for i in range(120)])
@@ -270,8 +270,8 @@ def test_hosts_are_those_given(saved):
 def test_neighbours_are_told(tmp_path):
     model = make_pipeline(TfidfVectorizer(), TopKNeighborsClassifier(random_state=0))
     save(model.fit(TEXTS, NAMES), tmp_path / "model")
-    with running(tmp_path / "model") as port:
-        (line,) = asked(port, "POST", "/answer", {"text": "word3 word4", "k": 1})[1]["labels"]
+    answers = Answers(str(tmp_path / "model"))
+    (line,) = answers.answer(Question(["word3 word4"], 1, {}))["labels"]
     assert all(name.startswith("row ") and part > 0 for name, part in line["neighbours"])
     assert "words" not in line
 
@@ -314,11 +314,12 @@ def test_the_address_is_printed_once_it_answers(saved, tmp_path, monkeypatch, ca
 def test_integers_are_labels_too(tmp_path):
     model = make_pipeline(TfidfVectorizer(), PPDSparseClassifier(random_state=0))
     save(model.fit(TEXTS, np.arange(120) % 7), tmp_path / "model")
-    with running(tmp_path / "model") as port:
-        found = asked(port, "POST", "/answer", {"text": "word3", "labels": ["3", "4"]})[1]
-        assert {line["label"] for line in found["labels"]} == {3, 4}
-        status, found = asked(port, "POST", "/answer", {"text": "word3", "labels": ["x"]})
-    assert (status, "labels of this model are integers" in found["error"]) == (400, True)
+    answers = Answers(str(tmp_path / "model"))
+    found = answers.answer(one(b'{"text": "word3", "labels": ["3", "4"]}', 7))
+    assert {line["label"] for line in found["labels"]} == {3, 4}
+    with pytest.raises(RefusedError, match="labels of this model are integers") as refused:
+        answers.answer(one(b'{"text": "word3", "labels": ["x"]}', 7))
+    assert refused.value.status == 400
 
 
 def test_random_bodies_are_answered_or_refused():

@@ -31,15 +31,17 @@ OPTIONS = [
 @pytest.fixture(scope="module")
 def data():
     """Enough classes for six blocks."""
-    return make_xc_classification(6000, 3000, 100, n_labels=2, random_state=0)
+    return make_xc_classification(2000, 3000, 100, n_labels=2, random_state=0)
 
 
 @contextlib.contextmanager
 def two_workers():
-    # Workers import on a busy machine, and answer when they are done.
-    patient = {f"distributed.comm.timeouts.{name}": "600s" for name in ("connect", "tcp")}
+    # Workers import on a busy machine, and answer when they are done. A server that has imported
+    # Dask is forked twice (time).
+    options = {f"distributed.comm.timeouts.{name}": "600s" for name in ("connect", "tcp")}
+    options["distributed.worker.multiprocessing-method"] = "forkserver"
     with (
-        dask.config.set(patient),
+        dask.config.set(options),
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
@@ -139,8 +141,9 @@ def test_a_search_sends_x_once(data, sent):
 
 @pytest.mark.full
 @pytest.mark.parametrize("after", [0.05, 0.4])
-def test_a_worker_that_dies(data, after):
+def test_a_worker_that_dies(after):
     """Its blocks go to the other; where it had the only data, these are sent again."""
+    data = make_xc_classification(6000, 3000, 100, n_labels=2, random_state=0)
     model = PPDSparseClassifier(random_state=0, tol=1e-4)
     expected = PPDSparseClassifier(random_state=0, tol=1e-4).fit(*data)
     with two_workers() as client:
@@ -179,7 +182,7 @@ def test_workers_of_another_version_or_none(data, client, monkeypatch):
 def test_predictions_of_dask_arrays_on_the_cluster(data, client, tmp_path):
     da = pytest.importorskip("dask.array")
     X, Y = data
-    model = fit((X[:3000], Y[:3000]))
+    model = fit((X, Y))
     model.save(tmp_path / "model.sxc")
     rows = da.from_array(X[:1000].toarray(), chunks=(250, -1))
     expected = model.predict_topk(X[:1000], k=3)

@@ -97,15 +97,15 @@ assert in_child(fits) == 0 and fits() and in_child(fits) == 0
 """
 
 INDEXES = """
-rows = rng.normal(size=(3000, 16)).astype(np.float32)
+rows = rng.normal(size=(1000, 16)).astype(np.float32)
 for kind in (ExactIndex(n_jobs=2), SphericalIndex(n_jobs=2, random_state=0),
              HNSWIndex(n_jobs=2, random_state=0), SimpleLSHIndex(n_jobs=2, random_state=0)):
     index = kind.build(rows)
-    before = index.query(rows[:500], 5)
+    before = index.query(rows[:200], 5)
     def asks():
-        return same(index.query(rows[:500], 5), before)
+        return same(index.query(rows[:200], 5), before)
     def builds():
-        return same(index.build(rows).query(rows[:500], 5), before)
+        return same(index.build(rows).query(rows[:200], 5), before)
     assert in_child(asks) == 0, index
     assert in_child(builds) == 0, index
     assert asks(), index

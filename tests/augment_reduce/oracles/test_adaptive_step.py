@@ -5,7 +5,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 from _full import rest_in_full
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special
 
@@ -223,7 +223,6 @@ def test_local_gradients_are_unbiased(model):
     np.testing.assert_allclose(mean, p.local_gradient(model), rtol=1e-6, atol=1e-9)
 
 
-@settings(max_examples=200)
 @given(
     n_classes=st.integers(2, 40),
     spread=st.sampled_from([0.0, 0.1, 1.0, 5.0, 20.0]),

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from _full import rest_in_full
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, special, stats
 
@@ -287,7 +287,6 @@ def one_row(draw):
     return np.round(scores, 1) if draw(st.booleans()) else scores  # with ties, too
 
 
-@settings(max_examples=150)
 @given(data=st.data(), model=st.sampled_from(list(MODELS)))
 def test_laws(data, model):
     scores = data.draw(st.composite(one_row)())

@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
@@ -126,7 +126,6 @@ def test_object_indicator_is_given_back_as_integers():
     np.testing.assert_array_equal(Y.toarray(), [[0, 1], [1, 0]])
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     st.lists(st.sampled_from([0, 1, 2, 3, 17]), min_size=2, max_size=30),
     st.sampled_from([np.int64, np.float64, "<U2", object]),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from _ldgs_problem import Problem
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_xc.ldgs._candidate_gradients import (
@@ -39,7 +39,6 @@ def test_rows_of_bytes_follow_the_weights():
     np.testing.assert_array_equal(rows.values, ByteRows(W).values)
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     loss=st.sampled_from(["margin", "triplet"]),
     mu=st.sampled_from([1e-3, 0.3, 1.0, 20.0]),

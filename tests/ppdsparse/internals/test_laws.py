@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_xc._kernels.ppdsparse._active_set import sparsify
@@ -40,7 +40,6 @@ def test_sparsification_of_nothing_is_nothing():
         np.testing.assert_array_equal(copy, w)
 
 
-@settings(max_examples=60)
 @given(
     st.lists(st.floats(-10, 10, width=32), min_size=1, max_size=12),
     st.floats(0.3, 5.0),

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn_xc import PPDSparseClassifier
 from sklearn_xc.utils import _csr, _scratch
 
-WEIGHT = np.arange(1500) % 4
+WEIGHT = np.arange(X.shape[0]) % 4
 
 
 @pytest.mark.parametrize("backend", rest_in_full(["threading", "loky"], "loky"))

@@ -101,7 +101,9 @@ def solve_by_bytes(X, Y, sample_weight=None, **settings):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize(("n", "n_select"), [(300, 0), (1500, 0), (1500, 10)])
+@pytest.mark.parametrize(
+    ("n", "n_select"), rest_in_full([(300, 0), (1500, 0), (1500, 10)], (300, 0), (1500, 10))
+)
 def test_the_same_optimum_as_by_floats(n, n_select, loss):
     X, Y = make(n, 12, 19, density=1.0)
     settings = {"loss": loss, "tol": 1e-3 if loss == "hinge" else 1e-5, "n_select": n_select}
@@ -117,7 +119,7 @@ def test_the_same_optimum_as_by_floats(n, n_select, loss):
 
 @pytest.mark.parametrize("loss", rest_in_full(LOSSES, "squared_hinge"))
 def test_without_an_intercept_nothing_is_lowered(loss):
-    X, Y = make(1500, 12, 19, density=1.0)
+    X, Y = make(600, 12, 19, density=1.0)
     settings = {"loss": loss, "tol": 0.02, "intercept": False, "n_select": 2}
     result = solve_by_bytes(X, Y, **settings)
     assert (result["intercept"] == 0).all()

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -16,7 +16,6 @@ def columns_of(X):
     return X.indptr.astype("i8"), X.indices.astype("i4"), X.data.astype("f4")
 
 
-@settings(deadline=None, max_examples=100)
 @given(
     n=st.integers(1, 300),
     d=st.integers(0, 6),

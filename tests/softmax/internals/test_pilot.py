@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from _full import rest_in_full
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
@@ -56,7 +57,9 @@ def test_clean_labels_of_few_rows_are_hardly_shrunk(kind):
     assert log_loss(found, X[test], y[test]) < 0.8 * log_loss(given, X[test], y[test])
 
 
-@pytest.mark.parametrize("model", ["softmax", "probit", "logistic"])
+@pytest.mark.parametrize(
+    "model", rest_in_full(["softmax", "probit", "logistic"], "softmax", "probit")
+)
 def test_noise_models_of_clean_labels_are_hardly_shrunk_whatever_the_threads(model):
     X, y = words(0.0)
     test = np.arange(N_ROWS) < N_CLASSES

@@ -7,7 +7,7 @@ from unittest import mock
 import numpy as np
 import pytest
 from _full import rest_in_full
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -37,7 +37,6 @@ def reference(X, W, b, k):
     return best, np.take_along_axis(scores, best, axis=1)
 
 
-@settings(deadline=None, max_examples=150)
 @given(
     n_rows=st.integers(1, 40),
     n_classes=st.integers(1, 300),
@@ -94,7 +93,6 @@ def test_threads_build_the_index_of_one(n_classes):
         np.testing.assert_array_equal(getattr(alone, name), getattr(together, name))
 
 
-@settings(deadline=None, max_examples=50)
 @given(
     n_rows=st.integers(1, 40),
     n_classes=st.integers(1, 300),

@@ -15,7 +15,7 @@ distributed = pytest.importorskip("distributed", reason="needs the extra dask")
 def two_workers():
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):

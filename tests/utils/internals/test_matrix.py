@@ -4,7 +4,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -122,7 +122,6 @@ def test_corrupt_indices_are_refused():
         normalise(X)
 
 
-@settings(deadline=None, max_examples=50)
 @given(
     values=st.lists(
         st.lists(st.sampled_from([0.0, 0.0, 1.0, -0.5, 4.0]), min_size=3, max_size=3),
@@ -166,7 +165,6 @@ def rows_of(X, dense):
     return as_rows(normalise(X if dense else sparse.csr_array(X)))
 
 
-@settings(deadline=None, max_examples=50)
 @given(MATRICES, st.sampled_from([0.0, 0.3, 1.0, 100.0]))
 def test_extremes_and_entries_above(matrix, threshold):
     *shape, dense = matrix
@@ -190,7 +188,6 @@ def order_of(rows, seed):
     return fast_order(np.diff(rows.indptr), rows.entry_counts(), seed, weight)
 
 
-@settings(deadline=None, max_examples=50)
 @given(MATRICES, st.integers(0, 2**31 - 1))
 def test_an_order_is_a_permutation_and_rows_follow_it(matrix, seed):
     *shape, dense = matrix

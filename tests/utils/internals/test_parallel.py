@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import joblib
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_info
 
@@ -141,7 +141,6 @@ def test_blocks_are_followed_one_by_one(capsys):
     assert second.startswith("object: block 2 of 2, gap 1, ")
 
 
-@settings(max_examples=60)
 @given(
     counts=st.lists(st.sampled_from([0, 0, 1, 2, 5, 40, 1000, 0.25]), max_size=200),
     smallest=st.integers(1, 20),
