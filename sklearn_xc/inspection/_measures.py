@@ -45,7 +45,7 @@ def measured(
     scores = "proba" if hasattr(inner, "predict_proba") else "decision"
     # X is dropped part by part; labels and the best of them are small.
     for X, labels in parts:
-        truth += labels
+        truth += map(set, labels)  # lists of 0 and 1 would be read as an indicator
         some, of_some = predict_topk(model, X, most, scores=scores)
         best.append(some)
         values.append(of_some)
