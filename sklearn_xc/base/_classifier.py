@@ -45,6 +45,7 @@ from ._validation import (
     all_or_nothing,
     as_it_is,
     check_parameters,
+    refuse_texts,
 )
 from ._weight_format import WeightFormat
 
@@ -281,7 +282,12 @@ class BaseXCClassifier(
         check_is_fitted(self)
         # Before scikit-learn converts X: conversions follow indices without a check.
         X = in_checked_csr(X, "X")
-        return as_rows(normalise(validate_data(self, X, accept_sparse="csr", reset=False)))
+        try:
+            X = validate_data(self, X, accept_sparse="csr", reset=False)
+        except ValueError:
+            refuse_texts(X)  # scikit-learn advises to reshape them
+            raise
+        return as_rows(normalise(X))
 
     def _threads(self) -> int:
         """Return how many threads a kernel may use, by `n_jobs`."""
