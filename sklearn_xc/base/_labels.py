@@ -353,8 +353,11 @@ def told_from_numbers(names: np.ndarray) -> np.ndarray:
 
 def _require_entries(values: np.ndarray, shape: tuple[int, ...], grades: str) -> None:
     """Raise ValueError for values that no indicator holds, and say what to do with them."""
-    if values.dtype.kind not in "biufO":
-        wrong = values.flat[:1]
+    # texts among objects cannot be compared with numbers
+    numbers = Real, np.bool_
+    texts = values.dtype.kind == "O" and [v for v in values.flat if not isinstance(v, numbers)]
+    if texts or values.dtype.kind not in "biufO":
+        wrong = texts or values.flat[:1]
     elif grades == REFUSED:
         wrong = values[(values != 0) & (values != 1)]
     else:
