@@ -33,7 +33,7 @@ from ._explanation import Explanations
 from ._fit_labels import TakesLabels
 from ._fitted import check_labels_and_counts, check_shape
 from ._label_counts import LabelReport, counts_of_codes, report_of
-from ._labels import labels_to_score
+from ._labels import accuracy, labels_to_score
 from ._linear_model import IndexCache, LinearScores
 from ._predict_topk import PredictsTopK, topk_of_scores
 from ._topk_predictor import AnswersSingleRows
@@ -379,7 +379,7 @@ class BaseXCClassifier(
         score : float
         """
         check_is_fitted(self)
-        return super().score(X, labels_to_score(self, y), sample_weight)
+        return accuracy(self, X, labels_to_score(self, y), sample_weight)
 
     _topk = topk_of_scores
 

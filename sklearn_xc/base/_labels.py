@@ -7,10 +7,12 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import DataConversionWarning
+from sklearn.metrics import accuracy_score
 
 from ..utils._csr import LARGEST_INDEX
 from ..utils._given_labels import (
@@ -196,6 +198,19 @@ def labels_to_score(model: BaseEstimator, y: LabelsLike) -> Matrix:
         y = plain_indicator(in_order_of(y, model.classes_))
     y = plain_labels(y)
     return without_grades(y) if getattr(model, "graded", False) else y
+
+
+def accuracy(
+    model: BaseEstimator, X: Any, y: LabelsLike, sample_weight: ArrayLike | None = None
+) -> float:
+    """Return the share of samples whose labels are all predicted, as scikit-learn's `score`.
+
+    `accuracy_score` refuses a sparse indicator of one column, which is compared as an array.
+    """
+    found = model.predict(X)
+    if sparse.issparse(y) and y.shape[1] == 1 and sparse.issparse(found):
+        y, found = y.toarray().ravel() > 0, found.toarray().ravel() > 0
+    return float(accuracy_score(y, found, sample_weight=sample_weight))
 
 
 def codes_of(Y: sparse.csr_array) -> np.ndarray:

@@ -52,6 +52,8 @@ def measured(
     if not truth:
         raise ValueError("there are no samples with labels to measure with")
     best, values = np.concatenate(best), np.concatenate(values)
+    if best.dtype.kind in "bf":  # which metrics would take for scores
+        best = best.astype(object)
     cuts, support = [k for k in CUTS if k <= most], support_of(model)
     results = {}
     for name, metric in (("P", precision_at_k), ("nDCG", ndcg_at_k), ("F1", f1_at_k)):

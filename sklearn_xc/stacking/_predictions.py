@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base._classifier import all_or_nothing, as_it_is
 from ..base._explanation import Explanations
+from ..base._labels import accuracy
 from ..base._nearly_empty import WarnsIfNearlyEmpty
 from ..base._predict_topk import PredictsTopK, check_kind_of_scores
 from ..topk._restriction import Restriction, best_of_each, read_restriction
@@ -302,7 +303,7 @@ class StackPredictions(WarnsIfNearlyEmpty, PredictsTopK):
         check_is_fitted(self)
         if self._labels.kind == "multilabel":
             y = plain_indicator(in_order_of(y, self.classes_))
-        return super().score(X, plain_labels(y), sample_weight)
+        return accuracy(self, X, plain_labels(y), sample_weight)
 
 
 def _best(

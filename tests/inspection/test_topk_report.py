@@ -89,3 +89,16 @@ def test_labels_0_and_1_are_no_indicator(names):
     assert (report["P@1"], report["samples"]) == (1, np.count_nonzero(y < 2))
     several = PPDSparseClassifier(random_state=0).fit(rows, np.eye(3, dtype=int)[y] | [1, 1, 0])
     assert topk_report(several, rows[:2], np.array([[1, 1, 0], [1, 1, 0]]))["P@1"] == 1
+
+
+@pytest.mark.parametrize("dtype", [bool, float])
+def test_labels_that_are_truths_or_floats_are_measured(dtype):
+    y = (np.arange(30) % 2).astype(dtype)
+    model = PPDSparseClassifier(random_state=0).fit(np.eye(2)[np.arange(30) % 2], y)
+    assert topk_report(model, np.eye(2)[np.arange(30) % 2], y)["P@1"] == 1
+
+
+def test_labels_with_grades_are_true():
+    model = PPDSparseClassifier(graded=True, random_state=0).fit(X[:200], Y[:200] * 0.5)
+    found = topk_report(model, X[200:], Y[200:] * 0.5)
+    assert found == topk_report(model, X[200:], Y[200:])
