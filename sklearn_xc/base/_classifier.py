@@ -33,7 +33,7 @@ from ._explanation import Explanations
 from ._fit_labels import TakesLabels
 from ._fitted import check_labels_and_counts, check_shape
 from ._label_counts import LabelReport, counts_of_codes, report_of
-from ._labels import labels_to_score
+from ._labels import accuracy, labels_to_score
 from ._linear_model import IndexCache, LinearScores
 from ._predict_topk import PredictsTopK, topk_of_scores
 from ._topk_predictor import AnswersSingleRows
@@ -45,6 +45,7 @@ from ._validation import (
     all_or_nothing,
     as_it_is,
     check_parameters,
+    refuse_texts,
 )
 from ._weight_format import WeightFormat
 
@@ -281,7 +282,12 @@ class BaseXCClassifier(
         check_is_fitted(self)
         # Before scikit-learn converts X: conversions follow indices without a check.
         X = in_checked_csr(X, "X")
-        return as_rows(normalise(validate_data(self, X, accept_sparse="csr", reset=False)))
+        try:
+            X = validate_data(self, X, accept_sparse="csr", reset=False)
+        except ValueError:
+            refuse_texts(X)  # scikit-learn advises to reshape them
+            raise
+        return as_rows(normalise(X))
 
     def _threads(self) -> int:
         """Return how many threads a kernel may use, by `n_jobs`."""
@@ -374,7 +380,7 @@ class BaseXCClassifier(
         score : float
         """
         check_is_fitted(self)
-        return super().score(X, labels_to_score(self, y), sample_weight)
+        return accuracy(self, X, labels_to_score(self, y), sample_weight)
 
     _topk = topk_of_scores
 

@@ -7,10 +7,12 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import DataConversionWarning
+from sklearn.metrics import accuracy_score
 
 from ..utils._csr import LARGEST_INDEX
 from ..utils._given_labels import (
@@ -189,6 +191,19 @@ def labels_to_score(model: BaseEstimator, y: LabelsLike) -> Matrix:
     return without_grades(y) if getattr(model, "graded", False) else y
 
 
+def accuracy(
+    model: BaseEstimator, X: Any, y: LabelsLike, sample_weight: ArrayLike | None = None
+) -> float:
+    """Return the share of samples whose labels are all predicted, as scikit-learn's `score`.
+
+    `accuracy_score` refuses a sparse indicator of one column, which is compared as an array.
+    """
+    found = model.predict(X)
+    if sparse.issparse(y) and y.shape[1] == 1 and sparse.issparse(found):
+        y, found = y.toarray().ravel() > 0, found.toarray().ravel() > 0
+    return float(accuracy_score(y, found, sample_weight=sample_weight))
+
+
 def codes_of(Y: sparse.csr_array) -> np.ndarray:
     """Return the class number of each sample from the pattern of `_labels.encode`."""
     # Of two classes the one column has an entry for the second: its count in a row is the number.
@@ -341,8 +356,11 @@ def told_from_numbers(names: np.ndarray) -> np.ndarray:
 
 def _require_entries(values: np.ndarray, shape: tuple[int, ...], grades: str) -> None:
     """Raise ValueError for values that no indicator holds, and say what to do with them."""
-    if values.dtype.kind not in "biufO":
-        wrong = values.flat[:1]
+    # texts among objects cannot be compared with numbers
+    numbers = Real, np.bool_
+    texts = values.dtype.kind == "O" and [v for v in values.flat if not isinstance(v, numbers)]
+    if texts or values.dtype.kind not in "biufO":
+        wrong = texts or values.flat[:1]
     elif grades == REFUSED:
         wrong = values[(values != 0) & (values != 1)]
     else:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..datasets._samples import indicator_of
+from ..datasets._samples import indicator_of, labels_of_one
 from ..datasets._text_rows import read
 from ..meta._label_text import LabelTextClassifier
 from ..persistence import load, read_notes, save_with_notes
@@ -37,12 +37,7 @@ def run(options: Options) -> None:
         vars(last).pop("calibration_", None)
     last.set_params(n_jobs=options.jobs)
     if last.label_names is None:
-        if several := next((row for row in rows if len(row.labels) > 1), None):
-            raise ValueError(
-                f"{options.file}, line {several.line} has several labels, and samples of the model "
-                "have one: train again"
-            )
-        y = np.array([some[0] for some in labels], dtype=object)
+        y = labels_of_one(rows, options.file)
     X = find_inner(model, "predict_topk").transform([row.text for row in rows])
     with told(f"trained {len(new):,} new labels"):
         if isinstance(model, LabelTextClassifier):

@@ -1,14 +1,12 @@
 """`sklearn-xc convert`: samples in the formats of other programs, and back."""
 
 import os
-from collections.abc import Iterator
 from contextlib import suppress
-from itertools import chain
 
 from ..datasets._number_files import KINDS, names_of, read_numbers, write_names, write_numbers
 from ..datasets._samples import indicator_of
-from ..datasets._text_rows import Row, TextColumns, format_of, read
-from ..datasets._text_writers import WRITERS
+from ..datasets._text_rows import format_of, labelled
+from ..datasets._text_writers import AS_TEXT, WRITERS
 from ..persistence._file import MAGIC
 from ..persistence._other_programs import write_for
 from ..utils._progress_line import say
@@ -52,8 +50,8 @@ def run(options: Options) -> None:
     if options.to in WRITERS:
         if numbers:
             raise ValueError(f"{options.to} holds texts, and {options.file} holds numbers")
-        rows = _labelled(options.file, columns)
-        with open(options.output, "w", encoding="utf-8", newline="") as file:
+        rows = labelled(options.file, columns)
+        with open(options.output, "w", **AS_TEXT) as file:
             WRITERS[options.to](file, rows, columns.separator or ";")
         return
     if numbers:
@@ -61,22 +59,13 @@ def run(options: Options) -> None:
     elif model is None:
         raise ValueError(f"--model is needed: {options.to} holds numbers, and these are texts")
     else:
-        rows = list(_labelled(options.file, columns))
+        rows = list(labelled(options.file, columns))
         X, names = rows_of_learner(model, [row.text for row in rows]), model.classes_.tolist()
         Y = indicator_of([row.labels for row in rows], names)
         if lost := sum(len(row.labels) for row in rows) - Y.nnz:
             say(f"note: {lost:,} labels that the model does not know are left out")
     write_numbers(options.output, options.to, X, Y, names)
     say("{}: {:,} samples, {:,} features, {:,} labels".format(options.output, *X.shape, Y.shape[1]))
-
-
-def _labelled(path: str, columns: TextColumns) -> Iterator[Row]:
-    """Return the rows of a file that have labels, of which there must be one."""
-    rows = (row for row in read(path, columns) if row.labels)
-    first = next(rows, None)  # before anything is written
-    if first is None:
-        raise ValueError(f"{path} has no samples with labels")
-    return chain([first], rows)
 
 
 def _write_model(options: Options, model: Model) -> None:

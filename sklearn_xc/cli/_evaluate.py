@@ -2,9 +2,10 @@
 
 import json
 
-from ..datasets._samples import parts_of
+from ..datasets._samples import numbers_of, parts_of
+from ..datasets._text_rows import format_of
 from ..inspection._measures import measured, table
-from ._model import columns_of, holds_numbers, opened
+from ._model import columns_of, opened
 from ._options import COLUMNS, FILE, JOBS, JSON, MODEL, Options
 
 HELP = """Measure a model on samples that it has not seen.
@@ -22,8 +23,9 @@ def run(options: Options) -> None:
     """Predict batch after batch, and measure."""
     model, notes = opened(options.model, options.jobs)
     columns = columns_of(options, notes)
-    numbers = holds_numbers(options.file, columns, notes)
-    if not numbers and columns.labels is None and columns.format != "fasttext":
+    numbers = numbers_of(options.file, columns, notes, model)
+    known = numbers or columns.labels is not None
+    if not known and format_of(options.file, columns) != "fasttext":
         raise ValueError("--labels is needed: the column of the labels")
     parts = (part[1:] for part in parts_of(options.file, columns, numbers, only_labelled=True))
     found = measured(model, parts, notes.get("samples"), options.threshold)

@@ -7,6 +7,7 @@ import warnings
 from contextlib import suppress
 
 from .._version import __version__
+from ..datasets._text_writers import require_other_file
 from . import _add_labels, _convert, _evaluate, _explain, _info, _predict, _serve, _train, _tune
 
 COMMANDS = _train, _evaluate, _predict, _explain, _tune, _add_labels, _info, _convert, _serve
@@ -53,7 +54,10 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
-            _require_other_output(options)
+            if getattr(options, "output", None) is not None:
+                # add-labels has read all of a model before it replaces the file at once
+                names = ["file", "label_texts"] + ["model"] * (options.command != "add-labels")
+                require_other_file(options.output, [vars(options).get(name) for name in names])
             options.run(options)
             sys.stdout.flush()
         return 0
@@ -68,18 +72,6 @@ def main(arguments: list[str] | None = None) -> int:
         text = " ".join(str(error).split()) or type(error).__name__
         print(f"sklearn-xc {options.command}: error: {text}", file=sys.stderr)
         return 2
-
-
-def _require_other_output(options: argparse.Namespace) -> None:
-    """Refuse to write over a file that the command reads, which opening it would empty."""
-    output = getattr(options, "output", None)
-    if output is None or not (os.path.isfile(output) or os.path.isdir(output)):
-        return
-    # add-labels has read the whole model before it replaces the file at once
-    names = ["file", "label_texts"] + ["model"] * (options.command != "add-labels")
-    for given in (getattr(options, name, None) for name in names):
-        if given and os.path.exists(given) and os.path.samefile(given, output):
-            raise ValueError(f"-o {output} is read by this command: name another file")
 
 
 def _show_warning(message: Warning | str, *where: object) -> None:

@@ -1,6 +1,6 @@
 """Models and files of commands: how they are opened."""
 
-from ..datasets._text_rows import TextColumns, format_of
+from ..datasets._text_rows import TextColumns
 from ..persistence import load, read_notes
 from ..utils._unwrap import learner_of
 from ._options import Model, Options
@@ -18,11 +18,6 @@ def columns_of(options: Options, notes: dict | None = None) -> TextColumns:
     known["header"] = not options.no_header and known.get("header", True)
     known["quotes"] = not options.no_quotes and known.get("quotes", True)
     return TextColumns(**known)
-
-
-def holds_numbers(path: str, columns: TextColumns, notes: dict) -> bool:
-    """Return whether a file has features that a model takes as they are."""
-    return "columns" not in notes and path != "-" and format_of(path, columns) == "xc"
 
 
 def opened(path: str, jobs: int | None = None) -> tuple[Model, dict]:

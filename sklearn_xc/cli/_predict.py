@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 
-from ..datasets._samples import AT_ONCE, parts_of
+from ..datasets._samples import AT_ONCE, NUMBERS, numbers_of, parts_of
 from ..datasets._text_rows import format_of
-from ..datasets._text_writers import ANSWER_WRITERS
+from ..datasets._text_writers import ANSWER_WRITERS, AS_TEXT
 from ..serve._requests import as_label
 from ..topk._predict import predict_topk
 from ..utils._unwrap import find_inner
-from ._model import columns_of, holds_numbers, opened
+from ._model import columns_of, opened
 from ._options import JOBS, MODEL, SEVERAL, TEXT, Model, Options
 
 HELP = """Write the best labels of samples.
@@ -50,8 +50,8 @@ def run(options: Options) -> None:
     kept["scores"] = "proba" if kind == "probability" else "decision"
     n_left = len({*(only or inner.classes_.tolist())} - {*exclude})
     answers = _answers(model, options, notes, max(1, min(options.k, n_left)), kept)
-    to, how = options.output, {"encoding": "utf-8", "newline": ""}
-    with open(to, "w", **how) if to else nullcontext(sys.stdout) as file:
+    to = options.output
+    with open(to, "w", **AS_TEXT) if to else nullcontext(sys.stdout) as file:
         ANSWER_WRITERS[options.to](file, answers, kind)
 
 
@@ -60,7 +60,9 @@ def _answers(model: Model, options: Options, notes: dict, k: int, kept: dict) ->
     columns = replace(columns_of(options, notes), labels=None)
     if options.text and format_of(options.file, columns) == "lines":
         raise ValueError("--text names a column, and lines of text have none; give --format")
-    numbers = holds_numbers(options.file, columns, notes)
+    numbers = numbers_of(options.file, columns, notes, model)
+    if numbers is None and format_of(options.file, columns) in NUMBERS:
+        columns = replace(columns, format="lines")  # whose first looks like numbers
     size = 1 if sys.stdin.isatty() and options.file == "-" else options.batch
     least = -float("inf") if options.threshold is None else options.threshold
     for lines, X, _ in parts_of(options.file, columns, numbers, size):

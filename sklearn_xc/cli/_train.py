@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import Pipeline
 
-from ..datasets._samples import NumberSamples, TextSamples, held_out, texts_of_labels
+from ..datasets._samples import NUMBERS, NumberSamples, TextSamples, held_out, texts_of_labels
 from ..datasets._text_rows import TextColumns, format_of
 from ..inspection._measures import measured, table
 from ..memoir._classifier import MemoirSVC
@@ -61,8 +61,7 @@ def run(options: Options) -> None:
         raise ValueError(f"--held-out must be from 0 to 0.5, got {options.held_out:g}")
     columns = columns_of(options)
     source = source_of(options, columns)
-    read = {"columns": columns.notes()} if isinstance(source, TextSamples) else {}
-    notes: dict = {"samples": source.n, "held out": None, **read}
+    notes: dict = {"samples": source.n, "held out": None, **source.notes()}
     if options.held_out:
         test = held_out(source.n, options.held_out, options.seed)
         train = np.setdiff1d(np.arange(source.n), test)
@@ -81,7 +80,7 @@ def source_of(options: Options, columns: TextColumns) -> Samples:
     kind = format_of(options.file, columns)
     if options.file == "-":
         raise ValueError("training reads its file several times: give a file, not '-'")
-    if kind in ("xc", "libsvm"):
+    if kind in NUMBERS:
         if options.label_texts:
             raise ValueError("--label-texts is for files of texts")
         source = NumberSamples(options.file, kind == "xc", options.scratch)

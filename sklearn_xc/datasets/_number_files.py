@@ -44,4 +44,5 @@ def write_names(path: str, names: Iterable) -> None:
     """Write the names of labels, one a line."""
     # blanks in a name, among them line breaks, become one space
     lines = (" ".join(str(name).split()) for name in names)
-    Path(path).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    text = "".join(f"{line}\n" for line in lines)
+    Path(path).write_text(text, encoding="utf-8", errors="backslashreplace")

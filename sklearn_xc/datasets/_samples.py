@@ -4,15 +4,18 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from ._text_rows import TextColumns, read
-from ._xc_format import iter_xc, load_xc
+from ..utils._unwrap import find_inner
+from ._text_rows import Row, TextColumns, format_of, read
+from ._xc_format import iter_xc, load_headerless, load_xc
 
 AT_ONCE = 1024  # samples that are predicted together
+NUMBERS = "xc", "libsvm"  # formats of features
+FROM = "features from"  # name of a note of a model file: the number that features count from
 
 
 def batches(samples: Iterable, size: int = AT_ONCE) -> Iterator[list]:
@@ -27,21 +30,65 @@ def batches(samples: Iterable, size: int = AT_ONCE) -> Iterator[list]:
         yield leftover
 
 
+class Numbers(NamedTuple):
+    """Form of a file of features: "xc" or "libsvm", and of the latter the model's columns."""
+
+    kind: str
+    first: int
+    n_features: int
+
+
+def numbers_of(
+    path: str, columns: TextColumns, notes: dict[str, Any], model: Any
+) -> Numbers | None:
+    """Return the form of a file of features that a model takes as they are; None for texts.
+
+    `notes` are those of the model's file.
+    """
+    inner = find_inner(model, "predict_topk")
+    steps = [*inner.transformers, inner.estimator]
+    texts = any(hasattr(step, "analyzer") or hasattr(step, "vectorizer_") for step in steps)
+    if texts or "columns" in notes or path == "-":
+        return None
+    kind, first = format_of(path, columns), notes.get(FROM)
+    if kind == "libsvm" and first is None:
+        raise ValueError(
+            f"{path} has no header, and the model was not trained on such a file: write the line "
+            "'samples features labels' first, and count features from 0"
+        )
+    if kind not in NUMBERS:
+        return None
+    return Numbers(kind, first or 0, getattr(model, "n_features_in_", 0))
+
+
 def parts_of(
-    path: str, columns: TextColumns, numbers: bool, size: int = AT_ONCE, only_labelled: bool = False
+    path: str,
+    columns: TextColumns,
+    numbers: Numbers | None,
+    size: int = AT_ONCE,
+    only_labelled: bool = False,
 ) -> Iterator[tuple[list[int], Any, list[list]]]:
     """Yield lines, texts or features, and labels of the samples of a file, `size` at a time."""
-    if not numbers:
+    if numbers is None:
         rows = (row for row in read(path, columns) if row.labels or not only_labelled)
         for batch in batches(rows, size):
             yield tuple(map(list, zip(*batch, strict=True)))
         return
-    line = 2  # after the header
-    for X, Y in iter_xc(path, size):
+    line = 2 if numbers.kind == "xc" else 1  # after the header
+    for X, Y in iter_xc(path, size) if line == 2 else _headerless(path, numbers, size):
         kept = np.flatnonzero(np.diff(Y.indptr)) if only_labelled else np.arange(X.shape[0])
         if len(kept):
             yield (kept + line).tolist(), X[kept], lists_of(Y[kept])
         line += X.shape[0]
+
+
+def _headerless(
+    path: str, numbers: Numbers, size: int
+) -> Iterator[tuple[sparse.csr_matrix, sparse.csr_matrix]]:
+    """Yield features and labels of a file without a header, which is read as a whole."""
+    X, Y, _ = load_headerless(path, numbers.first, numbers.n_features)
+    for start in range(0, X.shape[0], size):
+        yield X[start : start + size], Y[start : start + size]
 
 
 def lists_of(Y: sparse.csr_matrix) -> list[list[int]]:
@@ -59,12 +106,24 @@ def indicator_of(labels: list[list], names: Collection[str]) -> sparse.csr_array
     return sparse.csr_array((ones, indices, indptr), shape=(len(labels), len(names)))
 
 
+def labels_of_one(rows: list[Row], path: str) -> np.ndarray:
+    """Return the labels of samples that must have one each."""
+    if several := next((row for row in rows if len(row.labels) > 1), None):
+        raise ValueError(
+            f"{path}, line {several.line} has several labels, and samples of the model have one: "
+            "train again"
+        )
+    return np.array([row.labels[0] for row in rows], dtype=object)
+
+
 def texts_of_labels(path: str) -> dict[str, list[str]]:
     """Return the texts of labels in a table with the columns label and text, one a line."""
     found = {}
     for row in read(path, TextColumns(["text"], "label")):
         for label in row.labels:
             found.setdefault(label, []).append(row.text)
+    if not found:
+        raise ValueError(f"{path} has no texts of labels")
     return found
 
 
@@ -133,6 +192,10 @@ class TextSamples:
                 yield row.text
                 following = next(wanted, None)
 
+    def notes(self) -> dict[str, Any]:
+        """Return what a model file remembers of the form of the file."""
+        return {"columns": self._columns.notes()}
+
     def labels_of(self, places: np.ndarray) -> np.ndarray | list[list[str]]:
         """Return the labels of some samples, one each or lists of several."""
         if self.names is None:
@@ -155,10 +218,11 @@ class TextSamples:
 class NumberSamples:
     """Samples of a file of features and labels that are numbers.
 
-    `header` is that of `load_xc`. With a folder `scratch` they are put there and mapped.
+    `header` is that of `load_xc`. With a folder `scratch` they are put there and mapped. `first` is
+    the number that features count from, in files without a header.
     """
 
-    names, classes, texts_of, n_empty = None, None, None, 0
+    names, classes, texts_of, n_empty, first = None, None, None, 0, None
 
     def __init__(self, path: str, header: bool, scratch: str | None) -> None:
         to = None
@@ -166,8 +230,15 @@ class NumberSamples:
             # removed with the samples, whose mapped arrays need the files until then
             to = tempfile.mkdtemp(dir=scratch)
             weakref.finalize(self, shutil.rmtree, to, ignore_errors=True)
-        self.X, self.y = load_xc(path, header=header, to=to)
+        if header:
+            self.X, self.y = load_xc(path, to=to)
+        else:
+            self.X, self.y, self.first = load_headerless(path)
         self.n, self.n_labels = self.y.shape
+
+    def notes(self) -> dict[str, Any]:
+        """Return what a model file remembers of the form of the file."""
+        return {} if self.first is None else {FROM: self.first}
 
     def rows(self, places: np.ndarray) -> sparse.csr_matrix:
         """Return the features of some samples, as they lie there if these are all."""

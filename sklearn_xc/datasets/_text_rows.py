@@ -6,10 +6,10 @@ import json
 import lzma
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
-from itertools import count
+from itertools import chain, count
 from typing import IO, Any, NamedTuple
 
 from ..utils._optional_import import optional_import
@@ -72,6 +72,8 @@ def format_of(path: str, columns: TextColumns) -> str:
     parts = path.lower().split(".")
     if parts[-1] in ("gz", "bz2", "xz"):
         parts.pop()
+    if parts[-1] in ("zip", "zst"):
+        raise ValueError(f"{path}: .gz, .bz2 and .xz are read; decompress it first")
     if parts[-1] in ENDINGS:
         return ENDINGS[parts[-1]]
     if path == "-":
@@ -119,6 +121,15 @@ def read(path: str, columns: TextColumns) -> Iterator[Row]:
                 yield Row(number, line.rstrip("\r\n"), [])
         else:
             raise ValueError(f"{name} holds numbers ({kind}), and texts are needed here")
+
+
+def labelled(path: str, columns: TextColumns) -> Iterator[Row]:
+    """Return the rows of a file that have labels, of which there must be one."""
+    rows = (row for row in read(path, columns) if row.labels)
+    first = next(rows, None)  # at once, before a caller writes anything
+    if first is None:
+        raise ValueError(f"{path} has no samples with labels")
+    return chain([first], rows)
 
 
 def _lines(file: IO[bytes], name: str) -> Iterator[str]:
@@ -183,6 +194,8 @@ def _records(
             start = reader.line_num + 1
     except csv.Error as error:
         hint = " (--no-quotes takes quotation marks as letters)" if quotes else ""
+        if "new-line" in str(error):
+            hint = " (lines must end in LF, or CR LF)"
         raise ValueError(f"{name}, line {start}: {error}{hint}") from error
 
 
@@ -192,9 +205,14 @@ def _places(header: list[str], columns: TextColumns, name: str) -> tuple[list[in
     for column in wanted:
         if header.count(column) != 1:
             times = "no column" if column not in header else "more than one column"
-            raise ValueError(f"{name} has {times} {column!r}; it has {', '.join(header)}"[:1000])
+            raise ValueError(f"{name} has {times} {column!r}; it has {_listed(header)}")
     labels = None if columns.labels is None else header.index(columns.labels)
     return [header.index(column) for column in columns.text], labels
+
+
+def _listed(names: Iterable[str]) -> str:
+    """Return names, of which blanks are seen, as the part of an error."""
+    return ", ".join(map(repr, names))[:900]
 
 
 def split(cell: str, separator: str | None, place: str = "") -> list[str]:
@@ -221,7 +239,7 @@ def _json(line: str, place: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{place} is not JSON: {error}") from error
     if not isinstance(value, dict):
-        raise ValueError(f"{place} is not an object of JSON")
+        raise ValueError(f"{place} is not an object of JSON: each line must be one")
     return value
 
 
@@ -230,7 +248,7 @@ def _from_object(value: dict[str, Any], columns: TextColumns, place: str, number
     names = [*columns.text, *([] if columns.labels is None else [columns.labels])]
     for column in names:
         if column not in value:
-            raise ValueError(f"{place} has no {column!r}; it has {', '.join(value)}"[:1000])
+            raise ValueError(f"{place} has no {column!r}; it has {_listed(value)}")
     texts = [value[column] for column in columns.text]
     for column, text in zip(columns.text, texts, strict=True):
         if not isinstance(text, str):

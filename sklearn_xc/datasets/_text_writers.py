@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import re
 from collections.abc import Iterable
 from typing import Any, TextIO, TypeAlias
@@ -10,6 +11,16 @@ from ._text_rows import PREFIX, Row
 
 # The line of a sample, and pairs of label and score.
 Answer: TypeAlias = tuple[int, Iterable[tuple[Any, float]]]
+# How files are opened. UTF-8 has no halves of a character: they are written as JSON escapes them.
+AS_TEXT: dict[str, Any] = {"encoding": "utf-8", "newline": "", "errors": "backslashreplace"}
+
+
+def require_other_file(output: str, read: Iterable[str | None]) -> None:
+    """Refuse to write over a file or folder that is read, which opening it would empty."""
+    if os.path.isfile(output) or os.path.isdir(output):  # no terminal, which is read and written
+        there = (path for path in read if path is not None and os.path.exists(path))
+        if any(os.path.samefile(path, output) for path in there):
+            raise ValueError(f"-o {output} is read by this command: name another file")
 
 
 def as_csv(file: TextIO, rows: Iterable[Row], separator: str) -> None:

@@ -115,10 +115,7 @@ def load_xc(
     if not header:
         if to is not None:
             raise ValueError("header=False is for files that are read whole, without `to`")
-        with HeaderlessReader(path) as reader:
-            X, Y = _joined(reader, path)
-            # features that count from 1 leave column 0 empty
-            return (X[:, 1:] if reader.first_feature > 0 else X), Y
+        return load_headerless(path)[:2]
     if to is None and os.path.isdir(path):
         return open_folder(path)
     if to is None:
@@ -128,6 +125,29 @@ def load_xc(
     with XCReader(path, (working_memory << 20) // _BYTES_A_BYTE) as reader:
         write_folder(reader, reader.shape, fsdecode(to))
     return open_folder(fsdecode(to))
+
+
+def load_headerless(
+    path: str, first: int | None = None, n_features: int | None = None
+) -> tuple[sp.csr_matrix, sp.csr_matrix, int]:
+    """Load a file without a header; return X, Y and the number that features count from, 0 or 1.
+
+    With `first` and `n_features` X has the columns of another file.
+    """
+    with HeaderlessReader(path) as reader:
+        X, Y = _joined(reader, path)
+        own = int(reader.first_feature > 0)
+    # features that count from 1 leave column 0 empty
+    first = own if first is None else first
+    if own < first and X.nnz:
+        raise ValueError(f"{path} has a feature 0, and those of the model count from 1")
+    X = X[:, first:]
+    if n_features is not None:
+        if X.shape[1] > n_features:
+            last = X.shape[1] + first - 1
+            raise ValueError(f"{path} has a feature {last}, and the model {n_features} features")
+        X.resize((X.shape[0], n_features))
+    return X, Y, first
 
 
 def iter_xc(

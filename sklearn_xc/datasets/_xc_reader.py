@@ -36,7 +36,7 @@ _EXPLANATIONS = {
 
 def open_text(path: str, mode: str) -> IO:
     """Open a file whose ending may say that it is compressed."""
-    opener = next((one for ending, one in _OPENERS.items() if path.endswith(ending)), open)
+    opener = next((one for ending, one in _OPENERS.items() if path.lower().endswith(ending)), open)
     return opener(path, mode)
 
 

@@ -45,13 +45,15 @@ def measured(
     scores = "proba" if hasattr(inner, "predict_proba") else "decision"
     # X is dropped part by part; labels and the best of them are small.
     for X, labels in parts:
-        truth += labels
+        truth += map(set, labels)  # lists of 0 and 1 would be read as an indicator
         some, of_some = predict_topk(model, X, most, scores=scores)
         best.append(some)
         values.append(of_some)
     if not truth:
         raise ValueError("there are no samples with labels to measure with")
     best, values = np.concatenate(best), np.concatenate(values)
+    if best.dtype.kind in "bf":  # which metrics would take for scores
+        best = best.astype(object)
     cuts, support = [k for k in CUTS if k <= most], support_of(model)
     results = {}
     for name, metric in (("P", precision_at_k), ("nDCG", ndcg_at_k), ("F1", f1_at_k)):

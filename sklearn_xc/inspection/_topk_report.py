@@ -80,7 +80,7 @@ def topk_report(
     classes = find_inner(estimator, "predict_topk").estimator.classes_
     truth = label_sets(y_true)
     if truth is None:
-        given, names = true_labels(y_true, "y_true"), names_of_columns(y_true, classes)
+        given, names = true_labels(y_true, "y_true", True), names_of_columns(y_true, classes)
         if given.ndim == 1:
             truth = [[label] for label in given.tolist()]
         elif given.shape[1] != len(names):

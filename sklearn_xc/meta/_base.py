@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base._classifier import Interval, check_parameters
 from ..base._fitted import predicts_topk
+from ..base._labels import accuracy
 from ..base._predict_topk import PredictsTopK
 from ..model_selection._choices import choices_of, named_inside, with_choices_of
 from ..model_selection._cross_val_topk import codes_of
@@ -240,7 +241,7 @@ class BaseTopKWrapper(
         check_is_fitted(self)
         if self._labels.kind == "multilabel":
             y = plain_indicator(in_order_of(y, self.classes_))
-        return super().score(X, plain_labels(y), sample_weight)
+        return accuracy(self, X, plain_labels(y), sample_weight)
 
     def _check_loaded(self, mapped: bool) -> None:
         super()._check_loaded(mapped)

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..base._explain import check_options, places_of_labels
 from ..base._explanation import Explanations
 from ..base._fit_labels import TakesLabels
-from ..base._labels import labels_to_score
+from ..base._labels import accuracy, labels_to_score
 from ..base._predict_topk import PredictsTopK
 from ..base._topk_predictor import AnswersSingleRows
 from ..base._validation import as_it_is
@@ -153,7 +153,7 @@ class NeighborsPredictions(PredictsTopK, AnswersSingleRows, TakesLabels):
         score : float
         """
         check_is_fitted(self)
-        return super().score(X, labels_to_score(self, y), sample_weight)
+        return accuracy(self, X, labels_to_score(self, y), sample_weight)
 
     def kneighbors(
         self, X: MatrixLike, n_neighbors: int | None = None, return_similarity: bool = True

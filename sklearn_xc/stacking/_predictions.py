@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base._classifier import all_or_nothing, as_it_is
 from ..base._explanation import Explanations
+from ..base._labels import accuracy
 from ..base._nearly_empty import WarnsIfNearlyEmpty
 from ..base._predict_topk import PredictsTopK, check_kind_of_scores
 from ..topk._restriction import Restriction, best_of_each, read_restriction
@@ -302,7 +303,7 @@ class StackPredictions(WarnsIfNearlyEmpty, PredictsTopK):
         check_is_fitted(self)
         if self._labels.kind == "multilabel":
             y = plain_indicator(in_order_of(y, self.classes_))
-        return super().score(X, plain_labels(y), sample_weight)
+        return accuracy(self, X, plain_labels(y), sample_weight)
 
 
 def _best(
@@ -315,9 +316,14 @@ def _best(
     """Return numbers and scores of the k best classes of each row; -1 where it may have fewer."""
     kind = model._labels.kind
     best, values = [np.empty((0, k), np.int64)], [np.empty((0, k), np.float32)]
+    of_all = only is not None and probabilities and kind != "multilabel"
+    whole = model._stack().blocks(X) if of_all else None
     for part, found, _, log_odds in model._stack().blocks(X, k, only):
         scores = log_odds
-        if probabilities:
+        if whole is not None:
+            _, others, _, log_odds_of_all = next(whole)
+            scores = _among_all(model, found, log_odds, others, log_odds_of_all)
+        elif probabilities:
             scores, _ = _probabilities(model, found, log_odds)
         elif kind == "binary":
             difference = _balance(_logs(model, found, log_odds))
@@ -356,9 +362,30 @@ def _probabilities(
     if model._labels.kind == "multilabel":
         return p, rest
     # Classes exclude each other: all K probabilities are divided by their sum.
-    n_beyond = len(model.classes_) - np.diff(found.starts)
-    total = np.bincount(found.row, p, len(rest)) + n_beyond * rest
+    total = _total(model, found, p, rest)
     return p / total[found.row], rest / total
+
+
+def _total(model: BaseEstimator, found: Candidates, p: np.ndarray, rest: np.ndarray) -> np.ndarray:
+    """Return the sum over all classes of each row."""
+    n_beyond = len(model.classes_) - np.diff(found.starts)
+    return np.bincount(found.row, p, len(rest)) + n_beyond * rest
+
+
+def _among_all(
+    model: BaseEstimator,
+    found: Candidates,
+    log_odds: np.ndarray,
+    others: Candidates,
+    log_odds_of_all: np.ndarray,
+) -> np.ndarray:
+    """Return the probabilities of allowed candidates among all classes, of which `others` are."""
+    p, rest = _sigmoid(log_odds), _rest(model, others, log_odds_of_all)
+    total = _total(model, others, _sigmoid(log_odds_of_all), rest)[found.row]
+    # A class that is no candidate without the restriction counts there as one of the rest.
+    width = len(model.classes_)
+    inside = np.isin(found.row * width + found.places, others.row * width + others.places)
+    return p / np.where(inside, total, total - rest[found.row] + p)
 
 
 def _logs(model: BaseEstimator, found: Candidates, log_odds: np.ndarray) -> np.ndarray:

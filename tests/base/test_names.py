@@ -339,3 +339,12 @@ def test_indicators_that_fit_takes_are_scored(y):
         model = model.fit(X, y)
         assert model.score(X, y) == 1
         assert precision_at_k(y, model.predict_topk(X, k=1)[0], k=1, classes=model) == 1
+
+
+@pytest.mark.parametrize(
+    "y", [np.array([["a", "b"]] * 9, dtype=object), pd.DataFrame([["a", 1]] * 9)]
+)
+def test_texts_in_the_place_of_an_indicator_are_named(y):
+    for model in (PPDSparseClassifier(), TopKCalibratedClassifier(), TopKStackingClassifier()):
+        with pytest.raises(ValueError, match="must be an indicator of 0 and 1, but holds a"):
+            model.fit(np.eye(9), y)

@@ -5,7 +5,13 @@ import pytest
 import sklearn
 from scipy import sparse
 
-from sklearn_xc import PPDSparseClassifier, TopKThresholdClassifier
+from sklearn_xc import (
+    PPDSparseClassifier,
+    TopKCalibratedClassifier,
+    TopKNeighborsClassifier,
+    TopKStackingClassifier,
+    TopKThresholdClassifier,
+)
 from sklearn_xc.datasets import make_xc_classification
 
 X, Y = make_xc_classification(200, 100, 10, n_labels=2, random_state=0)
@@ -44,3 +50,12 @@ def test_the_default_of_the_setting_leaves_them_as_they_are(container):
         assert type(predicted) is container
         assert 0 <= model.score(X, container(Y)) <= 1
     np.testing.assert_array_equal(predicted.toarray(), model.predict(X).toarray())
+
+
+def test_an_indicator_of_one_column_is_scored():
+    rows, y = np.eye(2)[np.arange(40) % 2], sparse.csr_array(np.arange(40)[:, None] % 2)
+    for model in (PPDSparseClassifier(), TopKNeighborsClassifier(), TopKStackingClassifier()):
+        assert model.fit(rows, y).score(rows, y) == 1
+    for wrapper in (TopKCalibratedClassifier, TopKThresholdClassifier):
+        model = wrapper(PPDSparseClassifier(), cv=2).fit(rows, y)
+        assert model.score(rows, y, sample_weight=np.ones(40)) == 1

@@ -1,10 +1,11 @@
 """`sklearn-xc convert`: formats of other programs."""
 
+import gzip
 import json
 
 import numpy as np
 import pytest
-from _cli import COLUMNS, samples, write_csv
+from _cli import COLUMNS, lines_of, samples, write_csv
 from scipy import sparse
 
 from sklearn_xc import load
@@ -114,3 +115,16 @@ def test_two_labels_are_never_one_word(run, folder):
     call = "convert", "w.jsonl", "--text", "text", "--labels", "labels", "--to", "fasttext"
     code, _, errors = run(*call, "-o", "w.txt")
     assert (code, "'a_b' and 'a b' would be one label" in errors) == (2, True)
+
+
+def test_halves_of_a_character_and_endings_in_capitals_come_back(run, folder):
+    lines = ['{"text": "sea", "labels": ["a\\ud800"]}\n', '{"text": "rock", "labels": ["b"]}\n']
+    (folder / "H.JSONL.GZ").write_bytes(gzip.compress("".join(lines * 3).encode()))
+    call = ["H.JSONL.GZ", "--text", "text", "--labels", "labels"]
+    assert run("convert", *call, "--to", "jsonl", "-o", "h.jsonl")[0] == 0
+    assert (folder / "h.jsonl").read_text() == "".join(lines * 3)
+    call = *call, "--held-out", 0, "--probabilities", "none", "-o", "h.sxc"
+    assert run("train", *call)[0] == 0
+    assert run("predict", "h.sxc", "-k", 1, "-o", "h2.jsonl", stdin="sea\n")[0] == 0
+    (found,) = lines_of((folder / "h2.jsonl").read_text())
+    assert found["labels"][0]["label"] == "a\ud800"

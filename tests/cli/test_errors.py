@@ -17,7 +17,7 @@ from sklearn_xc.cli import main
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["train", "no.csv", *COLUMNS, "-o", "x"], "train: error: .*No such file.*no.csv"),
+        (["train", "not.csv", *COLUMNS, "-o", "x"], "train: error: .*No such file.*not.csv"),
         (["train", "titles.csv", "-o", "x"], "--text and --labels are needed"),
         (["train", "titles.csv", "--text", "t", "--labels", "tags", "-o", "x"], "no column 't'"),
         (["train", "titles.csv", *COLUMNS, "-o", "x", "--held-out", "2"], "--held-out must be"),
@@ -40,12 +40,19 @@ from sklearn_xc.cli import main
         (["predict", "tagger.sxc", "more.csv", "-o", "tagger.sxc"], "-o tagger.sxc is read by"),
         (["convert", "more.csv", *COLUMNS, "--to", "csv", "-o", "./more.csv"], "is read by this"),
         (["convert", "empty.csv", *COLUMNS, "--to", "csv", "-o", "x"], "empty.csv has no samples"),
+        (["train", "more.csv.zst", *COLUMNS, "-o", "x"], "decompress it first"),
+        (["train", "cr.csv", *COLUMNS, "-o", "x"], r"lines must end in LF, or CR LF"),
+        (["train", "blank.csv", *COLUMNS, "-o", "x"], "no column 'tags'; it has 'title', ' tags'"),
+        (["train", "more.csv", *COLUMNS, "-o", "x", "--label-texts", "no.csv"], "no texts of labe"),
         (["evaluate", "tagger.sxc", "-"], "standard input has no ending .*give --format"),
     ],
 )
 def test_errors_are_one_line_and_code_2(run, folder, arguments, message):
     (folder / "empty.csv").write_text("title,tags\n")
     (folder / "bad.csv").write_text("title,tags\none\n")
+    (folder / "cr.csv").write_bytes(b"title,tags\rone,two\r")
+    (folder / "blank.csv").write_text("title, tags\none, two\n")
+    (folder / "no.csv").write_text("label,text\n")
     before = {name: (folder / name).read_bytes() for name in ("tagger.sxc", "more.csv")}
     code, _, errors = run(*arguments)
     assert code == 2

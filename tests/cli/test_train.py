@@ -5,8 +5,10 @@ import json
 import numpy as np
 import pytest
 from _cli import COLUMNS, lines_of, samples, write_csv
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import make_pipeline
 
-from sklearn_xc import load, predict_topk
+from sklearn_xc import PPDSparseClassifier, load, predict_topk, save
 from sklearn_xc.datasets import dump_xc, make_xc_classification
 from sklearn_xc.metrics import precision_at_k
 from sklearn_xc.persistence import read_notes
@@ -166,11 +168,43 @@ def test_numbers(run, folder, header):
     on_disk = (folder / "n.sxc").read_bytes()
     assert run(*call)[0] == 0
     assert (folder / "n.sxc").read_bytes() == on_disk
-    if header:
-        code, output, _ = run("evaluate", "n.sxc", "n.txt", "--json")
-        best = load(folder / "n.sxc").predict_topk(X, 5)[0]
-        assert json.loads(output)["P@5"] == pytest.approx(precision_at_k(Y, best, 5))
-        code, output, _ = run("predict", "n.sxc", "n.txt", "-k", 2, "--batch", 7)
-        assert code == 0
-        assert [line["line"] for line in lines_of(output)] == list(range(2, 302))
-        assert [line["labels"][0]["label"] for line in lines_of(output)] == best[:, 0].tolist()
+    code, output, _ = run("evaluate", "n.sxc", "n.txt", "--json")
+    best = load(folder / "n.sxc").predict_topk(X, 5)[0]
+    assert json.loads(output)["P@5"] == pytest.approx(precision_at_k(Y, best, 5))
+    code, output, _ = run("predict", "n.sxc", "n.txt", "-k", 2, "--batch", 7)
+    assert code == 0
+    assert [line["line"] for line in lines_of(output)] == list(range(1 + header, 301 + header))
+    assert [line["labels"][0]["label"] for line in lines_of(output)] == best[:, 0].tolist()
+
+
+def test_features_without_a_header_are_those_of_training(run, folder):
+    (folder / "from1.svm").write_text("0 1:1 3:1\n1 2:1 3:1\n" * 20)
+    (folder / "few.svm").write_text("1 2:1\n")
+    assert run("train", "from1.svm", "-o", "s.sxc", "--jobs", 1)[0] == 0
+    found = lines_of(run("predict", "s.sxc", "few.svm", "-k", 1)[1])
+    assert [one["labels"][0]["label"] for one in found] == [1]
+    assert json.loads(run("evaluate", "s.sxc", "few.svm", "--json")[1])["P@1"] == 1
+    for line, message in (("0 0:1", "has a feature 0"), ("0 4:1", "a feature 4, and the model 3")):
+        (folder / "few.svm").write_text(f"{line}\n")
+        code, _, errors = run("predict", "s.sxc", "few.svm")
+        assert (code, message in errors) == (2, True)
+    (folder / "h.xc").write_text("2 3 2\n0 0:1 2:1\n1 1:1 2:1\n")
+    assert run("train", "h.xc", "-o", "h.sxc", "--held-out", 0, "--probabilities", "none")[0] == 0
+    code, _, errors = run("predict", "h.sxc", "from1.svm")
+    assert (code, "from1.svm has no header" in errors) == (2, True)
+    assert "X holds texts, such as 'sea'" in run("predict", "h.sxc", stdin="sea")[2]
+
+
+def test_a_model_of_lines_is_measured_on_lines(run, folder):
+    lines = [f"__label__{i % 2} {'sea' if i % 2 else 'tree'} word\n" for i in range(40)]
+    (folder / "lines.txt").write_text("".join(lines))
+    assert run("train", "lines.txt", "-o", "lines.sxc", "--jobs", 1)[0] == 0
+    assert json.loads(run("evaluate", "lines.sxc", "lines.txt", "--json")[1])["P@1"] == 1
+
+
+def test_a_pipeline_of_python_answers_lines_of_one_word(run, folder):
+    model = make_pipeline(TfidfVectorizer(), PPDSparseClassifier()).fit(["sea", "tree"], [0, 1])
+    save(model, folder / "python.sxc")
+    (folder / "words.txt").write_text("tree\nsea\n")
+    found = lines_of(run("predict", "python.sxc", "words.txt", "-k", 1)[1])
+    assert [one["labels"][0]["label"] for one in found] == [1, 0]

@@ -78,3 +78,27 @@ def test_the_columns_of_a_table_go_by_their_names():
     some = topk_report(model, np.eye(3)[codes], turned.rename(columns={"oak": "elm"}))
     assert some["P@1"] == pytest.approx(2 / 3)
     assert topk_report(model, np.eye(3)[codes], table[["ash"]])["P@1"] == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize("names", [[0, 1], [1, 0, 2]])
+def test_labels_0_and_1_are_no_indicator(names):
+    y = np.array(names)[np.arange(30) % len(names)]
+    rows = np.eye(3)[y]
+    model = PPDSparseClassifier(random_state=0).fit(rows, y)
+    report = topk_report(model, rows[y < 2], y[y < 2])
+    assert (report["P@1"], report["samples"]) == (1, np.count_nonzero(y < 2))
+    several = PPDSparseClassifier(random_state=0).fit(rows, np.eye(3, dtype=int)[y] | [1, 1, 0])
+    assert topk_report(several, rows[:2], np.array([[1, 1, 0], [1, 1, 0]]))["P@1"] == 1
+
+
+@pytest.mark.parametrize("dtype", [bool, float])
+def test_labels_that_are_truths_or_floats_are_measured(dtype):
+    y = (np.arange(30) % 2).astype(dtype)
+    model = PPDSparseClassifier(random_state=0).fit(np.eye(2)[np.arange(30) % 2], y)
+    assert topk_report(model, np.eye(2)[np.arange(30) % 2], y)["P@1"] == 1
+
+
+def test_labels_with_grades_are_true():
+    model = PPDSparseClassifier(graded=True, random_state=0).fit(X[:200], Y[:200] * 0.5)
+    found = topk_report(model, X[200:], Y[200:] * 0.5)
+    assert found == topk_report(model, X[200:], Y[200:])

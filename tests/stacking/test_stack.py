@@ -194,6 +194,17 @@ def test_labels_join_by_their_texts(models, kind, tmp_path):
     assert len(model.classes_) == 42
 
 
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_probabilities_of_allowed_classes_are_among_all(n_classes):
+    classes = np.arange(200) % n_classes
+    rows = np.eye(n_classes)[classes] + 0.7 * np.random.default_rng(0).normal(size=(200, n_classes))
+    model = TopKStackingClassifier(random_state=0).fit(rows, classes)
+    p = model.predict_proba(rows)
+    for only in ({"labels": [0, 1]}, {"labels": [1]}, {"exclude": [[c] for c in classes]}):
+        best, found = model.predict_topk(rows, 1, "proba", **only)
+        np.testing.assert_allclose(found, np.take_along_axis(p, best, 1), rtol=1e-6)
+
+
 def test_columns_of_an_indicator_have_names(tmp_path):
     number = fitted()
     named = fitted(label_names=NAMES)

@@ -117,7 +117,7 @@ def test_parquet(rows, monkeypatch):
     monkeypatch.setattr(pandas, "read_parquet", lambda path: frame)
     found = rows("", "a.parquet")
     assert found == [Row(1, "one", ["a", "b"]), Row(2, "two", ["c"]), Row(3, "three", [])]
-    with pytest.raises(ValueError, match=r"a.parquet has no column 'name'; it has title, tags"):
+    with pytest.raises(ValueError, match=r"a.parquet has no column 'name'; it has 'title', 'tags'"):
         rows("", "a.parquet", TextColumns(["name"]))
 
 
@@ -148,7 +148,7 @@ def test_formats_by_the_first_line(tmp_path, content, kind):
 @pytest.mark.parametrize(
     ("content", "name", "message"),
     [
-        ("titel,tags\n", "a.csv", "a.csv has no column 'title'; it has titel, tags"),
+        ("titel,tags\n", "a.csv", "a.csv has no column 'title'; it has 'titel', 'tags'"),
         ("title,title,tags\n", "a.csv", "a.csv has more than one column 'title'"),
         ("title,tags\none\n", "a.csv", "a.csv, line 2 has 1 fields, and the first line 2"),
         ('title,tags\n"one,a\n', "a.csv", "a.csv, line 2: unexpected end of data"),
@@ -162,7 +162,7 @@ def test_formats_by_the_first_line(tmp_path, content, kind):
         ("{", "a.jsonl", "a.jsonl, line 1 is not JSON: "),
         ("[" * 10**5, "a.jsonl", "a.jsonl, line 1 is not JSON: "),
         ("[1]", "a.jsonl", "a.jsonl, line 1 is not an object of JSON"),
-        ('{"tags": 1}', "a.jsonl", "a.jsonl, line 1 has no 'title'; it has tags"),
+        ('{"tags": 1}', "a.jsonl", "a.jsonl, line 1 has no 'title'; it has 'tags'"),
         ('{"title": 1, "tags": 1}', "a.jsonl", "line 1: 'title' must be a text, got 1"),
         ('{"title": "", "tags": [{}]}', "a.jsonl", "line 1: 'tags' must hold texts or integers"),
         ("title\n", "a.dat", "a.dat: the ending names no format of columns; give --format"),
