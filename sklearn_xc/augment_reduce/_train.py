@@ -13,7 +13,6 @@ from ..softmax._base import BaseSoftmaxClassifier
 from ..softmax._class_sampling import ClassSampler, Drawn, side_by_side
 from ..softmax._coordinates import Weights
 from ..softmax._full_softmax import BEYOND, ExactSteps, equal_cuts, shares_of_ridge
-from ..softmax._probabilities import log_softmax
 from ..topk._feature_major import feature_major, padded_intercept, untouched_zeros
 from ..training._schedules import share_of_rate
 from ..utils._callbacks import Progress
@@ -281,9 +280,7 @@ class AllClassesSteps:
         self.n_steps += n_batches
 
     def bound(self, watched: Watched) -> float:
-        psi = watched.scores(self.weights(), self.settings.n_threads)
-        own = np.arange(len(watched.y)), watched.y
-        return watched.mean(log_softmax(psi)[own])
+        return watched.log_likelihood(self.weights(), "softmax", self.settings.n_threads)
 
     def weights(self) -> Weights:
         return self._steps.W[:, : self._n_classes].T, self._steps.b[: self._n_classes]
@@ -353,10 +350,11 @@ def train(
     steps = _steps_of(samples, W, b, averages, settings)
     result = run(steps, samples.few(n_classes, seed), settings, progress, coordinates)
     W, b = to_outside(result.W, result.b, coordinates)
+    averages = None
     if keeps:
         averages = result.averages[0] * squares.astype(np.float32), result.averages[1]
-    result = result._replace(W=W, b=b, averages=averages if keeps else None)
-    return result._replace(held_out=held_out, alpha=alpha_of(model, settings))
+    alpha = alpha_of(model, settings)
+    return result._replace(W=W, b=b, averages=averages, held_out=held_out, alpha=alpha)
 
 
 def _steps_of(
