@@ -12,9 +12,16 @@ import numpy as np
 
 from ..softmax._base import BaseSoftmaxClassifier
 from ..softmax._coordinates import Weights
-from ..softmax._full_softmax import BATCH, BEYOND, INTERCEPT, RATE, RIDGE, ExactSteps, cuts_at
+from ..softmax._full_softmax import (
+    BATCH,
+    INTERCEPT,
+    RATE,
+    RIDGE,
+    ExactSteps,
+    cuts_at,
+    exact_weights,
+)
 from ..softmax._pilot import pilot_of, ridge_and_rate
-from ..topk._feature_major import feature_major, n_places, padded_intercept, untouched_zeros
 from ..training._schedules import share_of_rate
 from ..utils._coordinates import Coordinates
 from ..utils._rows import Rows
@@ -135,16 +142,11 @@ class PlainSteps:
             mu, n_samples = noise.largest(self._n_classes), rows.shape[0]
             beta = noise.spread(mu)
             of_samples = settings.model, np.full(n_samples, mu), np.full(n_samples, beta)
-        if W is None:
-            W = untouched_zeros((rows.shape[1], n_places(self._n_classes)))
-        else:
-            W = feature_major(W)
         self._steps = ExactSteps(
             rows,
             samples.y,
             samples.weight,
-            W,
-            padded_intercept(b, BEYOND),
+            *exact_weights(W, b, rows.shape[1]),
             samples.training,
             alpha=settings.alpha,
             intercept=INTERCEPT,

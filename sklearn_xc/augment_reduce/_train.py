@@ -12,8 +12,8 @@ from ..base._multiclass import held_out_samples
 from ..softmax._base import BaseSoftmaxClassifier
 from ..softmax._class_sampling import ClassSampler, Drawn, side_by_side
 from ..softmax._coordinates import Weights
-from ..softmax._full_softmax import BEYOND, ExactSteps, equal_cuts, shares_of_ridge
-from ..topk._feature_major import feature_major, padded_intercept, untouched_zeros
+from ..softmax._full_softmax import ExactSteps, equal_cuts, exact_weights, shares_of_ridge
+from ..topk._feature_major import untouched_zeros
 from ..training._schedules import share_of_rate
 from ..utils._callbacks import Progress
 from ..utils._coordinates import Coordinates
@@ -244,13 +244,11 @@ class AllClassesSteps:
         settings: PassSettings,
     ) -> None:
         self._n_classes, self.settings, self._training = len(b), settings, samples.training
-        W, b = feature_major(W), padded_intercept(b, BEYOND)
         self._steps = ExactSteps(
             samples.rows,
             samples.y,
             samples.weight,
-            W,
-            b,
+            *exact_weights(W, b, W.shape[1]),
             self._training,
             alpha=settings.alpha,
             intercept=1,

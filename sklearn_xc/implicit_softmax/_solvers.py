@@ -16,8 +16,8 @@ from .._kernels.implicit_softmax import _coefficients, _single_steps
 from .._kernels.softmax import _sampled_classes
 from ..softmax._class_sampling import SAMPLINGS, ClassSampler, alias_table
 from ..softmax._coordinates import Weights
-from ..softmax._full_softmax import BEYOND, ExactSteps
-from ..topk._feature_major import feature_major, n_places, padded_intercept, untouched_zeros
+from ..softmax._full_softmax import ExactSteps, exact_weights
+from ..topk._feature_major import feature_major, n_places, untouched_zeros
 from ..training._lazy_scale import fold
 from ..utils._random import stream
 from ._data import NONE, SoftmaxData
@@ -375,12 +375,8 @@ class ExactBatches(Solver):
         return True
 
     def initial(self, start: Weights | None, n_classes: int, n_features: int) -> Weights:
-        if start is None:
-            return (
-                untouched_zeros((n_features, n_places(n_classes))),
-                padded_intercept(np.zeros(n_classes), BEYOND),
-            )
-        return feature_major(start[0]), padded_intercept(start[1], BEYOND)
+        W, b = (None, np.zeros(n_classes)) if start is None else start
+        return exact_weights(W, b, n_features)
 
     def epoch(self, number: int, rate: float) -> None:
         self.check_stop()

@@ -12,8 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ..softmax._coordinates import weights_inside, weights_outside
-from ..softmax._full_softmax import BEYOND, INTERCEPT, RIDGE, ExactSteps, cuts_at
-from ..topk._feature_major import feature_major, n_places, padded_intercept, untouched_zeros
+from ..softmax._full_softmax import INTERCEPT, RIDGE, ExactSteps, cuts_at, exact_weights
 from ..training._schedules import share_of_rate
 from ..utils._random import stream
 from ..utils._rows import FULL
@@ -101,12 +100,11 @@ class LDGSPlainSteps:
     def _start(self, start: Start | None) -> tuple[np.ndarray, np.ndarray]:
         """Return weights (n_features, n_places) and intercepts to start from, in these units."""
         if start is None:
-            W = untouched_zeros((self.rows.shape[1], n_places(self.n_classes)))
-            return W, padded_intercept(np.zeros(self.n_classes), BEYOND)
+            return exact_weights(None, np.zeros(self.n_classes), self.rows.shape[1])
         # Copies: steps change the weights in place, and those of the estimator stay if the fit
         # fails.
         inside = weights_inside(self._coordinates, start.coef.copy(), start.intercept.copy())
-        return feature_major(inside[0]), padded_intercept(inside[1], BEYOND)
+        return exact_weights(*inside, self.rows.shape[1])
 
     @property
     def n_scored(self) -> int:

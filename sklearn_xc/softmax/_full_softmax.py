@@ -7,8 +7,10 @@ import numpy as np
 from .._kernels.common._pace import Pace
 from .._kernels.softmax import _full_step as kernel
 from .._kernels.softmax._rounded_step import apply_scales
+from ..topk._feature_major import feature_major, n_places, padded_intercept, untouched_zeros
 from ..utils._random import stream
 from ..utils._rows import Rows
+from ._coordinates import Weights
 
 # Samples of a mini-batch, unless the user says otherwise: with fewer, what a step reads is still in
 # the caches when it is written; with more, threads wait for each other less often. Rounded steps
@@ -87,6 +89,14 @@ def equal_cuts(n_samples: int, batch_size: int) -> np.ndarray:
 def cuts_at(n_samples: int, batch_size: int) -> np.ndarray:
     """Return where mini-batches of `batch_size`, and the leftover one, begin, and the end."""
     return np.append(np.arange(0, n_samples, batch_size, dtype=np.int64), n_samples)
+
+
+def exact_weights(W: np.ndarray | None, b: np.ndarray, n_features: int) -> Weights:
+    """Return weights (n_features, n_places) and intercepts for `ExactSteps`, copies of those of
+    each class; None is zeros.
+    """
+    W = untouched_zeros((n_features, n_places(len(b)))) if W is None else feature_major(W)
+    return W, padded_intercept(b, BEYOND)
 
 
 class ExactSteps:

@@ -12,11 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..topk._feature_major import n_places, padded_intercept, untouched_zeros
 from ..training._schedules import share_of_rate
 from ..utils._random import stream
 from ..utils._rows import Rows
-from ._full_softmax import BATCH, BEYOND, INTERCEPT, RIDGE, ExactSteps
+from ._full_softmax import BATCH, INTERCEPT, RIDGE, ExactSteps, exact_weights
 from ._probabilities import log_softmax
 
 # A fifth of the classes with their samples make fits of a twenty-fifth of the operations. Fewer
@@ -68,8 +67,7 @@ class RidgePilot(NamedTuple):
 
     def losses(self, ridge: float | np.ndarray, rate: float) -> np.ndarray:
         """Return the log-loss of each held-out sample after a fit, times its weight: float64."""
-        W = untouched_zeros((self.rows.shape[1], n_places(self.n_classes)))
-        b = padded_intercept(np.zeros(self.n_classes), BEYOND)
+        W, b = exact_weights(None, np.zeros(self.n_classes), self.rows.shape[1])
         samples = np.arange(len(self.y))
         steps = ExactSteps(
             self.rows,
