@@ -317,11 +317,8 @@ def train(
         coordinates = coordinates_of(model, n_features, rows.dense)
     ridge = ridge_of(model, n_features, rows.dense)
     starts_at_zero = weights is None and model.init_scale in ("auto", 0)
-    if weights is None:
-        made = not (plain and starts_at_zero)
-        W, b = start_of(model, codes, sample_weight, rng.randint(2**31), made)
-    else:
-        W, b = weights
+    made = not (plain and starts_at_zero)
+    W, b = weights or start_of(model, codes, sample_weight, rng.randint(2**31), made)
     if model.learning_rate == "auto":
         rows = rows.inside(coordinates)
     samples = Samples(rows, codes, sample_weight, held_out)
