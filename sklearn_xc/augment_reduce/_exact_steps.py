@@ -14,23 +14,19 @@ from ..softmax._base import BaseSoftmaxClassifier
 from ..softmax._coordinates import Weights
 from ..softmax._full_softmax import (
     BATCH,
-    BEYOND,
     INTERCEPT,
     RATE,
     RIDGE,
     ExactSteps,
-    calmed_weights,
     cuts_at,
+    exact_weights,
 )
 from ..softmax._pilot import pilot_of, ridge_and_rate
-from ..softmax._probabilities import log_softmax
-from ..topk._feature_major import feature_major, n_places, padded_intercept, untouched_zeros
 from ..training._schedules import share_of_rate
 from ..utils._coordinates import Coordinates
-from ..utils._random import stream
 from ..utils._rows import Rows
 from ._auto import PassSettings, are_few
-from ._noise_models import NOISES, log_probability_of, slope_of_noise
+from ._noise_models import NOISES, slope_of_noise
 from ._samples import Samples, Watched
 
 # What the ridge takes of the slope of the noise is a power: this many times the mean square of the
@@ -138,33 +134,25 @@ class PlainSteps:
         self, samples: Samples, W: np.ndarray | None, b: np.ndarray, settings: PassSettings
     ) -> None:
         self._n_classes, self.settings, self._samples = len(b), settings, samples
-        rows, self._noise = samples.rows, None
-        self._squares = rows.squared_norms()
-        if samples.weight is not None:
-            self._squares *= samples.weight
+        rows, of_samples = samples.rows, None
         if settings.model != "softmax":
             noise = NOISES[settings.model]
             # q starts at the largest of n noises, where that of the class chosen among equal ones
             # lies.
             mu, n_samples = noise.largest(self._n_classes), rows.shape[0]
             beta = noise.spread(mu)
-            self._noise = settings.model, np.full(n_samples, mu), np.full(n_samples, beta)
-        if W is None:
-            W = untouched_zeros((rows.shape[1], n_places(self._n_classes)))
-        else:
-            W = feature_major(W)
+            of_samples = settings.model, np.full(n_samples, mu), np.full(n_samples, beta)
         self._steps = ExactSteps(
             rows,
             samples.y,
             samples.weight,
-            W,
-            padded_intercept(b, BEYOND),
+            *exact_weights(W, b, rows.shape[1]),
             samples.training,
             alpha=settings.alpha,
             intercept=INTERCEPT,
             adaptive=False,
             n_threads=settings.n_threads,
-            noise=self._noise,
+            noise=of_samples,
         )
         self.n_steps = settings.n_steps
 
@@ -175,22 +163,15 @@ class PlainSteps:
         n_batches = len(cuts_at(len(order), settings.batch_size)) - 1
         passes = number - 1 + np.arange(n_batches) / n_batches
         rates = settings.learning_rate * share_of_rate("linear", passes, settings.max_iter)
-        # The softmax's rate, of classes alike: a probit's gradients are as much longer as its
-        # utilities are smaller.
-        rate = rates[0] * slope_of_noise(settings.model, self._n_classes) ** 2
-        seed = stream(settings.seed, "rounding", number).integers(2**63)
-        weight = calmed_weights(self._samples.weight, self._squares, rate)
-        self._steps.epoch(order, settings.batch_size, rates, int(seed), weight)
+        # Where classes are alike, a probit's gradients are as much longer as utilities are smaller.
+        gain = slope_of_noise(settings.model, self._n_classes) ** 2
+        self._steps.calm_epoch(order, settings.batch_size, rates, settings.seed, number, gain)
         self.n_steps += n_batches
 
     def bound(self, watched: Watched) -> float:
         """Return the mean log-likelihood of the watched samples."""
-        psi = np.ascontiguousarray(watched.scores(self.weights(), self.settings.n_threads))
-        if self._noise is None:
-            own = np.arange(len(watched.y)), watched.y
-            return watched.mean(log_softmax(psi)[own])
-        threads = self.settings.n_threads
-        return watched.mean(log_probability_of(psi, watched.y, self.settings.model, threads))
+        settings = self.settings
+        return watched.log_likelihood(self.weights(), settings.model, settings.n_threads)
 
     def weights(self) -> Weights:
         """Return W and b, which further steps will change."""

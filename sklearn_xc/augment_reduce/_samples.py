@@ -5,9 +5,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..softmax._coordinates import Weights
+from ..softmax._probabilities import log_softmax
 from ..topk._inverted_index import InvertedIndex
 from ..utils._random import stream
 from ..utils._rows import Rows
+from ._noise_models import log_probability_of
 
 # The bound is watched on this many samples, fewer where they would have more scores than WATCHED.
 MOST_WATCHED, FEWEST_WATCHED, WATCHED = 200, 16, 4_000_000
@@ -56,6 +58,9 @@ class Watched(NamedTuple):
     def mean(self, values: np.ndarray) -> float:
         return float(np.average(values, weights=self.weight))
 
-    def scores(self, weights: Weights, n_threads: int) -> np.ndarray:
-        """Return the scores of all classes, by weights (n_classes, n_features) and intercepts."""
-        return InvertedIndex(*weights).scores(self.rows, n_threads)
+    def log_likelihood(self, weights: Weights, model: str, n_threads: int) -> float:
+        """Return their mean log-likelihood, by weights (n_classes, n_features) and intercepts."""
+        psi = np.ascontiguousarray(InvertedIndex(*weights).scores(self.rows, n_threads))
+        if model == "softmax":
+            return self.mean(log_softmax(psi)[np.arange(len(self.y)), self.y])
+        return self.mean(log_probability_of(psi, self.y, model, n_threads))

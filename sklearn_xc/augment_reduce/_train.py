@@ -12,9 +12,8 @@ from ..base._multiclass import held_out_samples
 from ..softmax._base import BaseSoftmaxClassifier
 from ..softmax._class_sampling import ClassSampler, Drawn, side_by_side
 from ..softmax._coordinates import Weights
-from ..softmax._full_softmax import BEYOND, ExactSteps, equal_cuts, shares_of_ridge
-from ..softmax._probabilities import log_softmax
-from ..topk._feature_major import feature_major, padded_intercept, untouched_zeros
+from ..softmax._full_softmax import ExactSteps, equal_cuts, exact_weights, shares_of_ridge
+from ..topk._feature_major import untouched_zeros
 from ..training._schedules import share_of_rate
 from ..utils._callbacks import Progress
 from ..utils._coordinates import Coordinates
@@ -245,13 +244,11 @@ class AllClassesSteps:
         settings: PassSettings,
     ) -> None:
         self._n_classes, self.settings, self._training = len(b), settings, samples.training
-        W, b = feature_major(W), padded_intercept(b, BEYOND)
         self._steps = ExactSteps(
             samples.rows,
             samples.y,
             samples.weight,
-            W,
-            b,
+            *exact_weights(W, b, W.shape[1]),
             self._training,
             alpha=settings.alpha,
             intercept=1,
@@ -281,9 +278,7 @@ class AllClassesSteps:
         self.n_steps += n_batches
 
     def bound(self, watched: Watched) -> float:
-        psi = watched.scores(self.weights(), self.settings.n_threads)
-        own = np.arange(len(watched.y)), watched.y
-        return watched.mean(log_softmax(psi)[own])
+        return watched.log_likelihood(self.weights(), "softmax", self.settings.n_threads)
 
     def weights(self) -> Weights:
         return self._steps.W[:, : self._n_classes].T, self._steps.b[: self._n_classes]
@@ -322,11 +317,8 @@ def train(
         coordinates = coordinates_of(model, n_features, rows.dense)
     ridge = ridge_of(model, n_features, rows.dense)
     starts_at_zero = weights is None and model.init_scale in ("auto", 0)
-    if weights is None:
-        made = not (plain and starts_at_zero)
-        W, b = start_of(model, codes, sample_weight, rng.randint(2**31), made)
-    else:
-        W, b = weights
+    made = not (plain and starts_at_zero)
+    W, b = weights or start_of(model, codes, sample_weight, rng.randint(2**31), made)
     if model.learning_rate == "auto":
         rows = rows.inside(coordinates)
     samples = Samples(rows, codes, sample_weight, held_out)
@@ -353,10 +345,11 @@ def train(
     steps = _steps_of(samples, W, b, averages, settings)
     result = run(steps, samples.few(n_classes, seed), settings, progress, coordinates)
     W, b = to_outside(result.W, result.b, coordinates)
+    averages = None
     if keeps:
         averages = result.averages[0] * squares.astype(np.float32), result.averages[1]
-    result = result._replace(W=W, b=b, averages=averages if keeps else None)
-    return result._replace(held_out=held_out, alpha=alpha_of(model, settings))
+    alpha = alpha_of(model, settings)
+    return result._replace(W=W, b=b, averages=averages, held_out=held_out, alpha=alpha)
 
 
 def _steps_of(

@@ -107,8 +107,8 @@ default="auto"
         Without it there is no finite optimum on data that a linear rule separates. "auto" sets out
         from 0.05 times the squared length of a sample (the median; of dense samples the length of
         what is left without their mean), so that the same samples in other units give the same
-        predictions; where dense columns are in very different units, one strength for each, 0.05
-        times the number of columns and their variance. `fit` of "exact" then takes from a
+        predictions; where columns are in very different units, one strength for each, for dense
+        ones 0.05 times the number of columns and their variance. `fit` of "exact" then takes from a
         thousandth of it to ten times it, by short fits of a fifth of the classes, three hundred or
         more of them, with all their samples up to 3000: a decade up or down for as long as the
         log-loss of a fifth of these samples falls by more than 0.02 and two standard errors, and
@@ -218,8 +218,9 @@ default="auto"
     three. With intercepts, samples of which a quarter or more is not zero are taken from their
     mean, which changes the way and not the optimum; where dense columns are in very different
     units, as measurements often are, each is scaled by its deviation (with a number for `alpha`
-    only by "exact", as only it has a ridge for each feature). Other sparse samples are neither
-    shifted nor scaled by columns.
+    only by "exact", as only it has a ridge for each feature). Other sparse samples are not shifted;
+    where a column's entries are more than 30 times as large as those of most, each column is scaled
+    by the size of its entries, in `fit` and a first part.
 
     `partial_fit` means `fit`: a part carries its share of the ridge among all different samples of
     all calls, distinguished by a hash, and the auxiliary variables of up to 2**22 samples are kept

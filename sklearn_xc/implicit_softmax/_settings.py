@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base._used_columns import moved
 from ..softmax._base import BaseSoftmaxClassifier
 from ..softmax._full_softmax import INTERCEPT
 from ..training._convergence import warn_not_converged
@@ -96,7 +97,10 @@ def alpha_outside(
     """Return the ridge on weights for X as it is."""
     if model.alpha != "auto":
         return float(model.alpha)
-    return ridge * np.square(coordinates.scale)
+    alpha = ridge * np.square(coordinates.scale)
+    if not np.ndim(alpha) or model._columns is None:
+        return alpha
+    return moved(alpha, model._columns, np.arange(model.n_features_in_))
 
 
 def divergence(model: BaseSoftmaxClassifier, solver: str, error: Exception) -> str:

@@ -63,8 +63,8 @@ class Sizes:
         return self.replaced(n_near=n_near, near=near + (mean - near) * (n_rows / n_near))
 
     def coordinates(self, dense: bool, columns: bool, fit_intercept: bool) -> Coordinates:
-        """Return what `SoftmaxData.coordinates` would find for all samples, but for rounding;
-        `dense` samples can be shifted.
+        """Return what `SoftmaxData.coordinates` would find for all samples, but for rounding, and
+        one scale for all columns of sparse ones; `dense` samples can be shifted.
         """
         if not dense or not fit_intercept:
             return Coordinates(scale=scale_of(self.lengths))

@@ -16,8 +16,8 @@ from .._kernels.implicit_softmax import _coefficients, _single_steps
 from .._kernels.softmax import _sampled_classes
 from ..softmax._class_sampling import SAMPLINGS, ClassSampler, alias_table
 from ..softmax._coordinates import Weights
-from ..softmax._full_softmax import BEYOND, ExactSteps, calmed_weights
-from ..topk._feature_major import feature_major, n_places, padded_intercept, untouched_zeros
+from ..softmax._full_softmax import ExactSteps, exact_weights
+from ..topk._feature_major import feature_major, n_places, untouched_zeros
 from ..training._lazy_scale import fold
 from ..utils._random import stream
 from ._data import NONE, SoftmaxData
@@ -347,13 +347,6 @@ class SampledBatches(Solver):
 class ExactBatches(Solver):
     """Mini-batch steps on the softmax over all classes."""
 
-    def _prepare(self) -> None:
-        data = self.data
-        self.squares = data.rows.squared_norms()
-        if data.weight.size:
-            # A step of one sample moves its own score by the rate times its weight times ||x||^2.
-            self.squares *= data.weight
-
     def begin(self, start: Weights | None = None) -> Self:
         super().begin(start)
         data, entries, alpha = self.data, self.whole.entries, self.settings.alpha
@@ -382,25 +375,13 @@ class ExactBatches(Solver):
         return True
 
     def initial(self, start: Weights | None, n_classes: int, n_features: int) -> Weights:
-        if start is None:
-            return (
-                untouched_zeros((n_features, n_places(n_classes))),
-                padded_intercept(np.zeros(n_classes), BEYOND),
-            )
-        return feature_major(start[0]), padded_intercept(start[1], BEYOND)
+        W, b = (None, np.zeros(n_classes)) if start is None else start
+        return exact_weights(W, b, n_features)
 
     def epoch(self, number: int, rate: float) -> None:
         self.check_stop()
-        seed = 0
-        if self.steps.rounded:
-            seed = stream(self.seed, "rounding", number).integers(2**63)
-        loss = self.steps.epoch(
-            self.order(number),
-            self.settings.batch_size,
-            rate,
-            seed,
-            calmed_weights(self.data.sample_weight(), self.squares, rate),
-        )
+        order = self.order(number)
+        loss = self.steps.calm_epoch(order, self.settings.batch_size, rate, self.seed, number)
         if not np.isfinite(loss):
             raise DivergenceError(f"a step of epoch {number + 1} was not finite")
 

@@ -12,8 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ..softmax._coordinates import weights_inside, weights_outside
-from ..softmax._full_softmax import BEYOND, INTERCEPT, RIDGE, ExactSteps, calmed_weights, cuts_at
-from ..topk._feature_major import feature_major, n_places, padded_intercept, untouched_zeros
+from ..softmax._full_softmax import INTERCEPT, RIDGE, ExactSteps, cuts_at, exact_weights
 from ..training._schedules import share_of_rate
 from ..utils._random import stream
 from ..utils._rows import FULL
@@ -66,9 +65,6 @@ class LDGSPlainSteps:
         )
         self.positives, self._y = problem.positives, problem.positives.ids
         self.rows = rows.inside(self._coordinates)
-        self._squares = self.rows.squared_norms()
-        if self._weight is not None:
-            self._squares *= self._weight
         self._seed, self._decay = seed, params.decay
         self._n_passes, self._batch_size = n_passes, min(params.batch_size, len(self.visited))
         self.n_classes, self.n_visited, self._done = problem.n_classes, 0, False
@@ -99,12 +95,11 @@ class LDGSPlainSteps:
     def _start(self, start: Start | None) -> tuple[np.ndarray, np.ndarray]:
         """Return weights (n_features, n_places) and intercepts to start from, in these units."""
         if start is None:
-            W = untouched_zeros((self.rows.shape[1], n_places(self.n_classes)))
-            return W, padded_intercept(np.zeros(self.n_classes), BEYOND)
+            return exact_weights(None, np.zeros(self.n_classes), self.rows.shape[1])
         # Copies: steps change the weights in place, and those of the estimator stay if the fit
         # fails.
         inside = weights_inside(self._coordinates, start.coef.copy(), start.intercept.copy())
-        return feature_major(inside[0]), padded_intercept(inside[1], BEYOND)
+        return exact_weights(*inside, self.rows.shape[1])
 
     @property
     def n_scored(self) -> int:
@@ -137,13 +132,11 @@ class LDGSPlainSteps:
         else:
             shares = share_of_rate(self._decay, passes, self._n_passes)
         rates = self.plan.learning_rate * shares
-        seed = stream(self._seed, "rounding", number).integers(2**63)
-        # Samples far longer than the others count less at high rates.
-        weight = calmed_weights(self._weight, self._squares, rates[0])
-        loss = self._steps.epoch(order, self._batch_size, rates, int(seed), weight)
+        loss = self._steps.calm_epoch(order, self._batch_size, rates, self._seed, number)
         if not np.isfinite(loss):
             raise FloatingPointError(f"the loss in pass {number + 1} was not finite")
         self.n_visited += len(order)
+        weight = self._steps.weight
         total = len(order) if weight is None else weight[self.visited].sum(dtype=np.float64)
         return loss / total
 

@@ -7,7 +7,10 @@ import numpy as np
 from .._kernels.common._pace import Pace
 from .._kernels.softmax import _full_step as kernel
 from .._kernels.softmax._rounded_step import apply_scales
+from ..topk._feature_major import feature_major, n_places, padded_intercept, untouched_zeros
+from ..utils._random import stream
 from ..utils._rows import Rows
+from ._coordinates import Weights
 
 # Samples of a mini-batch, unless the user says otherwise: with fewer, what a step reads is still in
 # the caches when it is written; with more, threads wait for each other less often. Rounded steps
@@ -88,6 +91,14 @@ def cuts_at(n_samples: int, batch_size: int) -> np.ndarray:
     return np.append(np.arange(0, n_samples, batch_size, dtype=np.int64), n_samples)
 
 
+def exact_weights(W: np.ndarray | None, b: np.ndarray, n_features: int) -> Weights:
+    """Return weights (n_features, n_places) and intercepts for `ExactSteps`, copies of those of
+    each class; None is zeros.
+    """
+    W = untouched_zeros((n_features, n_places(len(b)))) if W is None else feature_major(W)
+    return W, padded_intercept(b, BEYOND)
+
+
 class ExactSteps:
     """Mini-batch steps of the exact softmax on weights that it changes in place.
 
@@ -113,6 +124,11 @@ class ExactSteps:
         For adaptive steps: samples of all data, if those of an epoch are a part of them.
     noise : NoiseOfSamples, default=None
         For plain steps on another model than the softmax; its arrays are changed.
+
+    Attributes
+    ----------
+    weight : ndarray of float32 (n_samples,), or None
+        Of the samples, in the last epoch.
     """
 
     def __init__(
@@ -133,8 +149,13 @@ class ExactSteps:
         n_whole: float | None = None,
         noise: NoiseOfSamples | None = None,
     ) -> None:
-        self.W, self.b = W, b
-        weight = np.empty(0, np.float32) if sample_weight is None else sample_weight
+        self.W, self.b, self.weight = W, b, sample_weight
+        self._sample_weight, self._squares = sample_weight, rows.squared_norms()
+        weight = np.empty(0, np.float32)
+        if sample_weight is not None:
+            weight = sample_weight
+            # A step of one sample moves its own score by the rate times its weight times ||x||^2.
+            self._squares *= weight
         self._data = rows.indptr, rows.indices, rows.data, rows.dense, y, weight
         self._ridge = shares_of_ridge(rows, alpha, samples, entries)
         self._state, self._adaptive = EMPTY, adaptive
@@ -145,8 +166,8 @@ class ExactSteps:
             shape = W.shape[0] + 1, W.shape[1]
             self._state = np.zeros(shape, np.float32), np.zeros(shape[0], np.int64)
         # Averages of squares would need the whole gradient.
-        self.rounded = not adaptive and W.shape[1] >= ROUNDED_FROM
-        self._scales = np.ones(W.shape[0] if self.rounded else 0, dtype=np.float32)
+        rounded = not adaptive and W.shape[1] >= ROUNDED_FROM
+        self._scales = np.ones(W.shape[0] if rounded else 0, dtype=np.float32)
         self._n_threads, self._pace = n_threads, Pace(n_threads)
         self._samples = kernel.FullSamples(*self._data)
         self._weights = kernel.FullWeights(
@@ -194,6 +215,25 @@ class ExactSteps:
         )
         self.n_steps += n_batches
         return loss
+
+    def calm_epoch(
+        self,
+        order: np.ndarray,
+        batch_size: int,
+        rates: float | np.ndarray,
+        seed: int,
+        number: int,
+        gain: float = 1.0,
+    ) -> float:
+        """Make an `epoch`, the `number`-th of a fit with this seed, in which samples far longer
+        than others count less while rates are high; return the same sum.
+
+        Gradients are `gain` times as long as those of a softmax.
+        """
+        of_rounding = stream(seed, "rounding", number).integers(2**63) if self._scales.size else 0
+        first = gain * np.ravel(rates)[0]
+        self.weight = calmed_weights(self._sample_weight, self._squares, first)
+        return self.epoch(order, batch_size, rates, int(of_rounding), self.weight)
 
     def averages(self) -> np.ndarray:
         """Return running averages of the squared gradients as of now, the intercepts' in the last

@@ -12,11 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..topk._feature_major import n_places, padded_intercept, untouched_zeros
 from ..training._schedules import share_of_rate
 from ..utils._random import stream
 from ..utils._rows import Rows
-from ._full_softmax import BATCH, BEYOND, INTERCEPT, RIDGE, ExactSteps, calmed_weights
+from ._full_softmax import BATCH, INTERCEPT, RIDGE, ExactSteps, exact_weights
 from ._probabilities import log_softmax
 
 # A fifth of the classes with their samples make fits of a twenty-fifth of the operations. Fewer
@@ -68,11 +67,8 @@ class RidgePilot(NamedTuple):
 
     def losses(self, ridge: float | np.ndarray, rate: float) -> np.ndarray:
         """Return the log-loss of each held-out sample after a fit, times its weight: float64."""
-        W = untouched_zeros((self.rows.shape[1], n_places(self.n_classes)))
-        b = padded_intercept(np.zeros(self.n_classes), BEYOND)
-        samples, squares = np.arange(len(self.y)), self.rows.squared_norms()
-        if self.weight is not None:
-            squares *= self.weight
+        W, b = exact_weights(None, np.zeros(self.n_classes), self.rows.shape[1])
+        samples = np.arange(len(self.y))
         steps = ExactSteps(
             self.rows,
             self.y,
@@ -89,10 +85,7 @@ class RidgePilot(NamedTuple):
         for number in range(self.n_passes):
             order = stream(self.seed, "pass", number).permutation(samples).astype(np.int32)
             now = rate * float(share_of_rate("linear", number + 0.5, self.n_passes))
-            seed = int(stream(self.seed, "rounding", number).integers(2**63))
-            steps.epoch(
-                order, self.batch_size, now, seed, calmed_weights(self.weight, squares, now)
-            )
+            steps.calm_epoch(order, self.batch_size, now, self.seed, number)
         steps.finish()
         scores = self.held_out.matrix() @ W[:, : self.n_classes] + b[: self.n_classes]
         own = np.arange(len(self.y_held_out)), self.y_held_out

@@ -410,7 +410,9 @@ class Rows(NamedTuple):
         # Dense rows, unless they are mostly zeros, are taken from their mean, which intercepts
         # without penalty take up: what all rows share would make most of their length, and of the
         # steps.
-        if not self.dense or not fit_intercept:
+        if not self.dense:
+            return self._coordinates_of_entries(sample_weight, columns)
+        if not fit_intercept:
             return self.coordinates_of_length(sample_weight)
         rows = self if sample_weight is None else self.take(sample_weight > 0)
         found = rows.coordinates()
@@ -422,6 +424,22 @@ class Rows(NamedTuple):
         near = squares <= FAR**2 * np.median(squares)  # a far row could move the mean
         mean = rows.matrix()[near].mean(axis=0, dtype=np.float64)
         return Coordinates(mean, rows.inside(Coordinates(mean)).coordinates_of_length().scale)
+
+    def _coordinates_of_entries(
+        self, sample_weight: np.ndarray | None, columns: bool
+    ) -> Coordinates:
+        """Return `coordinates_for_steps` of sparse rows."""
+        if columns:
+            weight = np.ones(self.shape[0]) if sample_weight is None else sample_weight
+            n_entries, _, _, squares = self.feature_sums(np.sign(weight, dtype=np.float64))
+            size, some = np.ones(self.shape[1]), squares > 0
+            size[some] = np.sqrt(squares[some] / n_entries[some])
+            # Columns in very different units, and words that fill most of all rows: each has a
+            # scale of its own, or steps would learn the largest alone.
+            if some.any() and size[some].max() > UNEVEN * np.median(size[some]):
+                even = self.inside(Coordinates(scale=size))
+                return Coordinates(scale=size * even.coordinates_of_length(sample_weight).scale)
+        return self.coordinates_of_length(sample_weight)
 
     def typical_length(self, sample_weight: np.ndarray | None = None) -> float:
         """Return the weighted median length of the rows that are not zero; 1 if all are."""

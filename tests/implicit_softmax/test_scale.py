@@ -46,6 +46,25 @@ def test_raw_columns_are_learnt_as_well_as_standardised_ones(load):
     assert -model.log_likelihood(X_test, y_test) <= 1.15 * -log_p[range(len(y_test)), y_test].mean()
 
 
+@pytest.mark.parametrize("n_features", [34, 3000])
+def test_sparse_columns_in_other_units_do_not_hide_the_rest(n_features):
+    """Indicators beside an age and an income; few of very many columns in use."""
+    rng = np.random.default_rng(0)
+    y = np.arange(600) % 6
+    place = 1.5 * rng.normal(size=(6, 4))[y] + rng.normal(size=(600, 4))
+    indicators = np.eye(8)[np.clip(place * 1.5 + 4, 0, 7).astype(int)].reshape(600, 32)
+    numbers = np.abs(rng.normal(40, 10, size=(600, 2))) * [1, 500]
+    X = sparse.csr_array(np.hstack([indicators, numbers]))
+    X.resize(600, n_features)
+    model = ImplicitSoftmaxRegressor(random_state=0).fit(X[:400], y[:400])
+    known = ImplicitSoftmaxRegressor(random_state=0).fit(X[:400, :32], y[:400])
+    assert model.score(X[400:], y[400:]) > known.score(X[400:, :32], y[400:]) - 0.03
+    assert model.alpha_.shape == (n_features,)
+    again = ImplicitSoftmaxRegressor(random_state=0).fit(X[:400] * 100, y[:400])
+    assert_close = np.testing.assert_allclose
+    assert_close(again.predict_proba(X * 100), model.predict_proba(X), atol=1e-3)
+
+
 @pytest.mark.parametrize("alpha", [30.0, 1000.0])
 def test_a_ridge_of_one_strength_stays_one_on_raw_columns(alpha):
     """Coordinates change the way of the exact solver, not its optimum."""
