@@ -45,11 +45,11 @@ from ._held_out import StackHeldOut, hold_out, without_labels
 from ._input import read_data
 from ._judge import hits_of
 from ._label_facts import LabelFacts
-from ._learn import Learnt, StackProblem, learn
+from ._learn import StackProblem, learn
 from ._loaded import check_facts, check_loaded
 from ._parts import StackPart, codes_of_part
 from ._predictions import StackPredictions
-from ._scorer import BLOCK, Stack, gathered
+from ._scorer import Stack, gathered
 
 
 @savable
@@ -314,15 +314,16 @@ class TopKStackingClassifier(
             stacks.append(stack)
         # Parts that stay are fitted on all samples: frequencies, margins and sums of neighbours
         # shift by the fifth that was held out, and features are made so as to shift little.
-        problem, misses = self._problem(stacks, data, folds)
+        problem, self._misses = self._problem(stacks, data, folds)
         learnt = learn(problem, names, codes, self.final, seed)
-        self._set(learnt, misses)
+        self._parts, self.final_, self._alone = learnt.parts, learnt.final, learnt.alone
+        self.validation_scores_ = learnt.scores
         self._counted = stack.counted
         estimators = [(names[i], fitted[i]) for i in learnt.chosen]
         if self.refit:
             chosen = [parts[i] for i in learnt.chosen]
             estimators = [(n, whole[n] if n in whole else fit_part(p, data)) for n, p in chosen]
-            facts = facts.with_frequencies(data.truth)
+            facts = LabelFacts.of(data.truth, texts)
         self._settle(data, estimators, facts)
 
     def _require_takers(
@@ -355,13 +356,9 @@ class TopKStackingClassifier(
         blocks, of_labels, hidden, n_hidden = [], [], [], []
         for stack, fold in zip(stacks, folds, strict=True):
             test = data.rows(fold.test)
-            seen, words = stack.part_rows(test.X), stack.words(test.X)
-            for start in range(0, n_rows(test.X), BLOCK):
-                stop = min(n_rows(test.X), start + BLOCK)
-                found = stack.candidates(seen, start, stop)
-                block = None if words is None else words.block(start, stop)
+            for _, found, words in stack.found(test.X):
                 place = found.row, found.starts, found.places
-                of_labels.append(stack.facts.features(block, *place, stack.n_threads))
+                of_labels.append(stack.facts.features(words, *place, stack.n_threads))
                 hidden.append(fold.hidden[found.places])
                 blocks.append(found)
             n_hidden.append(np.diff(without_labels(test.truth, ~fold.hidden).indptr))
@@ -382,12 +379,6 @@ class TopKStackingClassifier(
             np.concatenate(of_labels),
         )
         return problem, float(misses)
-
-    def _set(self, learnt: Learnt, misses: float) -> None:
-        """Take over what was learnt."""
-        self._parts, self.final_, self._alone = learnt.parts, learnt.final, learnt.alone
-        self.validation_scores_ = learnt.scores
-        self._misses = misses
 
     def _settle(
         self, data: PartData, estimators: list[tuple[str, BaseEstimator]], facts: LabelFacts

@@ -107,8 +107,7 @@ class Judge:
             values = np.where(hidden, np.finfo(np.float32).min, values)
             hits, n_true = hits & ~hidden, n_true - problem.n_hidden[rows]
         weight = None if problem.weight is None else problem.weight[rows]
-        gain = gains(self._starts, values, hits, n_true)
-        return mean_gain(gain, np.arange(len(rows)), weight)
+        return mean_gain(gains(self._starts, values, hits, n_true), weight)
 
     def is_ahead(self, order: np.ndarray, part: np.ndarray) -> bool:
         """Return whether an order is better than the scores of a part."""
