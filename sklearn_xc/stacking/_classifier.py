@@ -75,7 +75,8 @@ class TopKStackingClassifier(
         The second stage. "linear" is a logistic regression, "boosting" gradient-boosted trees
         (:class:`~sklearn.ensemble.HistGradientBoostingClassifier`), any other a classifier of two
         classes with ``predict_proba``. "auto" is "linear" below 1,500 samples that are held out,
-        above it the better of the two.
+        above it the better of the two; below 20 the mean of the scores of all parts, which has
+        nothing to learn from so few.
     k : int, default=30
         Labels that each part names.
     cv : float, default=0.2
@@ -100,7 +101,7 @@ class TopKStackingClassifier(
     ----------
     estimators_ : list of (str, estimator)
         The parts that stay, fitted. One without which held-out samples are predicted as well is
-        left out.
+        left out, if these are at least 100.
     final_ : object
         The second stage; None where one part by itself is as good as the stack, and answers.
     validation_scores_ : dict of str to float
@@ -126,8 +127,8 @@ class TopKStackingClassifier(
     All labels share the second stage, so that one without samples can be judged, and a stack of
     10^5 labels has no more parameters than one of ten. Labels that no part names among its k best
     share one probability, that of being true nevertheless. On held-out samples that did not teach
-    it the stack is ahead of its best part, or that part answers alone, with log-odds by a logistic
-    regression on its score.
+    it, if at least 100, the stack is ahead of its best part, or that part answers alone, with
+    log-odds by a logistic regression on its score.
 
     References
     ----------
