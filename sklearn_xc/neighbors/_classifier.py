@@ -1,6 +1,5 @@
 """Weighted k nearest neighbours, and texts of labels, for many classes or labels."""
 
-from contextlib import AbstractContextManager
 from typing import Any, Self
 
 import numpy as np
@@ -9,7 +8,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, check_random_state
 
-from ..base._classifier import BaseXCClassifier, all_or_nothing
+from ..base._classifier import BaseXCClassifier
 from ..base._label_texts import places_of_lines, read_texts, require_lines
 from ..base._labels import LabelEncoding, codes_of
 from ..base._named_classes import encoding_of, read_classes, sorted_classes
@@ -235,8 +234,6 @@ class TopKNeighborsClassifier(
         given: dict[str, Any],
     ) -> None:
         """Fit on samples, with settings given or "auto"."""
-        # A scorer of the fit before would answer for the samples of this one.
-        vars(self).pop("_scorer", None)
         rows, Y, weight = validate_fit(self, X, y, sample_weight, classes)
         if self._encoding.kind != "multilabel":
             Y = indicator_of(codes_of(Y), len(self.classes_))
@@ -273,7 +270,6 @@ class TopKNeighborsClassifier(
         given: dict[str, Any],
     ) -> None:
         """Fit without samples, as a matcher of label texts."""
-        vars(self).pop("_scorer", None)
         check_parameters(self)
         if label_features is None:
             raise ValueError(
@@ -310,6 +306,8 @@ class TopKNeighborsClassifier(
 
     def _start(self, n_features: int, dense: bool) -> int:
         """Begin with no samples; returns the seed of all that is drawn."""
+        # A scorer of the fit before would answer for the samples of this one.
+        vars(self).pop("_scorer", None)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         graph = seed if self.index == "hnsw" else None
         self._row_parts = RowParts([], dense, n_features, graph)
@@ -371,16 +369,8 @@ class TopKNeighborsClassifier(
             "keep fewer samples, or PPDSparseClassifier, which keeps none",
         )
 
-    def _require_size(self, n_classes: int, n_features: int) -> None:
-        """Refuse more classes or features than memory has space for."""
-        BaseXCClassifier._require_size(self, n_classes, n_features)
-
     def _set_support(self, support: object) -> None:
         """Take note of nothing: frequencies are counted with the labels of samples."""
-
-    def _all_or_nothing(self) -> AbstractContextManager[None]:
-        """Return a context that restores all attributes if what is inside fails."""
-        return all_or_nothing(self)
 
     # ------------------------------------------------------------------------------- the model
 
@@ -410,6 +400,8 @@ class TopKNeighborsClassifier(
         super()._check_loaded(mapped)
         check_loaded(self, mapped)
 
+    _all_or_nothing = BaseXCClassifier._all_or_nothing
+    _require_size = BaseXCClassifier._require_size
     _feature_rows = BaseXCClassifier._feature_rows
     _threads = BaseXCClassifier._threads
     _require_output = BaseXCClassifier._require_output

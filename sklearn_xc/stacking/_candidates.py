@@ -35,10 +35,6 @@ class Candidates(NamedTuple):
         """The row of each pair."""
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
 
-    def of_parts(self, parts: list[int]) -> "Candidates":
-        """Return the same with some of the parts."""
-        return self._replace(scores=self.scores[parts], best=self.best[parts])
-
 
 def candidates_of(
     parts: list[PartRows],

@@ -45,11 +45,11 @@ from ._held_out import StackHeldOut, hold_out, without_labels
 from ._input import read_data
 from ._judge import hits_of
 from ._label_facts import LabelFacts
-from ._learn import Learnt, StackProblem, learn
+from ._learn import StackProblem, learn
 from ._loaded import check_facts, check_loaded
 from ._parts import StackPart, codes_of_part
 from ._predictions import StackPredictions
-from ._scorer import BLOCK, Stack, gathered
+from ._scorer import Stack, gathered
 
 
 @savable
@@ -75,7 +75,8 @@ class TopKStackingClassifier(
         The second stage. "linear" is a logistic regression, "boosting" gradient-boosted trees
         (:class:`~sklearn.ensemble.HistGradientBoostingClassifier`), any other a classifier of two
         classes with ``predict_proba``. "auto" is "linear" below 1,500 samples that are held out,
-        above it the better of the two.
+        above it the better of the two; below 20 the mean of the scores of all parts, which has
+        nothing to learn from so few.
     k : int, default=30
         Labels that each part names.
     cv : float, default=0.2
@@ -100,7 +101,7 @@ class TopKStackingClassifier(
     ----------
     estimators_ : list of (str, estimator)
         The parts that stay, fitted. One without which held-out samples are predicted as well is
-        left out.
+        left out, if these are at least 100.
     final_ : object
         The second stage; None where one part by itself is as good as the stack, and answers.
     validation_scores_ : dict of str to float
@@ -126,8 +127,8 @@ class TopKStackingClassifier(
     All labels share the second stage, so that one without samples can be judged, and a stack of
     10^5 labels has no more parameters than one of ten. Labels that no part names among its k best
     share one probability, that of being true nevertheless. On held-out samples that did not teach
-    it the stack is ahead of its best part, or that part answers alone, with log-odds by a logistic
-    regression on its score.
+    it, if at least 100, the stack is ahead of its best part, or that part answers alone, with
+    log-odds by a logistic regression on its score.
 
     References
     ----------
@@ -314,15 +315,16 @@ class TopKStackingClassifier(
             stacks.append(stack)
         # Parts that stay are fitted on all samples: frequencies, margins and sums of neighbours
         # shift by the fifth that was held out, and features are made so as to shift little.
-        problem, misses = self._problem(stacks, data, folds)
+        problem, self._misses = self._problem(stacks, data, folds)
         learnt = learn(problem, names, codes, self.final, seed)
-        self._set(learnt, misses)
+        self._parts, self.final_, self._alone = learnt.parts, learnt.final, learnt.alone
+        self.validation_scores_ = learnt.scores
         self._counted = stack.counted
         estimators = [(names[i], fitted[i]) for i in learnt.chosen]
         if self.refit:
             chosen = [parts[i] for i in learnt.chosen]
             estimators = [(n, whole[n] if n in whole else fit_part(p, data)) for n, p in chosen]
-            facts = facts.with_frequencies(data.truth)
+            facts = LabelFacts.of(data.truth, texts)
         self._settle(data, estimators, facts)
 
     def _require_takers(
@@ -355,13 +357,9 @@ class TopKStackingClassifier(
         blocks, of_labels, hidden, n_hidden = [], [], [], []
         for stack, fold in zip(stacks, folds, strict=True):
             test = data.rows(fold.test)
-            seen, words = stack.part_rows(test.X), stack.words(test.X)
-            for start in range(0, n_rows(test.X), BLOCK):
-                stop = min(n_rows(test.X), start + BLOCK)
-                found = stack.candidates(seen, start, stop)
-                block = None if words is None else words.block(start, stop)
+            for _, found, words in stack.found(test.X):
                 place = found.row, found.starts, found.places
-                of_labels.append(stack.facts.features(block, *place, stack.n_threads))
+                of_labels.append(stack.facts.features(words, *place, stack.n_threads))
                 hidden.append(fold.hidden[found.places])
                 blocks.append(found)
             n_hidden.append(np.diff(without_labels(test.truth, ~fold.hidden).indptr))
@@ -382,12 +380,6 @@ class TopKStackingClassifier(
             np.concatenate(of_labels),
         )
         return problem, float(misses)
-
-    def _set(self, learnt: Learnt, misses: float) -> None:
-        """Take over what was learnt."""
-        self._parts, self.final_, self._alone = learnt.parts, learnt.final, learnt.alone
-        self.validation_scores_ = learnt.scores
-        self._misses = misses
 
     def _settle(
         self, data: PartData, estimators: list[tuple[str, BaseEstimator]], facts: LabelFacts

@@ -16,6 +16,7 @@ SMALLEST = 1e-3  # of a share of votes, in its logarithm
 # Of a margin: the score, its squashed form, and the distance to the part's best in the sample. Of
 # votes: the logarithm, the share of the best, and the sum.
 FORMS = {MARGIN: ("score", "sigmoid", "gap"), VOTES: ("log", "share", "score")}
+PLAIN = {MARGIN: 0, VOTES: 1}  # the form of which parts are averaged
 
 
 def names_of_part(part: StackPart) -> list[str]:

@@ -28,10 +28,9 @@ def gains(
     return np.where(n_true > 0, ndcg_of_rows(found, n_true), np.nan)
 
 
-def mean_gain(gain: np.ndarray, rows: np.ndarray, weight: np.ndarray | None = None) -> float:
-    """Return the weighted mean over some rows, of those that have a label; 0 if none has."""
-    rows = rows[~np.isnan(gain[rows])]
-    if not len(rows):
+def mean_gain(gain: np.ndarray, weight: np.ndarray | None) -> float:
+    """Return the weighted mean over the rows that have a label; 0 if none has."""
+    there = ~np.isnan(gain)
+    if not there.any():
         return 0.0
-    weight = None if weight is None else weight[rows]
-    return float(np.average(gain[rows], weights=weight))
+    return float(np.average(gain[there], weights=None if weight is None else weight[there]))

@@ -44,10 +44,6 @@ class LabelFacts(Cached):
         frequencies = np.bincount(truth.indices, minlength=truth.shape[1]).astype(np.float64)
         return cls(frequencies, texts)
 
-    def with_frequencies(self, truth: sparse.csr_array) -> "LabelFacts":
-        """Return the same with the frequencies of other samples."""
-        return LabelFacts.of(truth, self.shares)
-
     def _of_texts(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the number of words of each label's longest text, and its length."""
         if not self.shares:

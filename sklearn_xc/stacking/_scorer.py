@@ -43,24 +43,27 @@ class Stack(NamedTuple):
     def blocks(
         self, X: MatrixLike, n_needed: int = 1, only: Restriction | None = None
     ) -> Iterator[tuple[slice, Candidates, np.ndarray | None, np.ndarray]]:
-        """Yield the place of some samples, their candidates, features and log-odds.
+        """Yield the place of some samples, their candidates, features and log-odds."""
+        for place, found, words in self.found(X, n_needed, only):
+            yield place, found, *self.judged(found, words)
+
+    def found(
+        self, X: MatrixLike, n_needed: int = 1, only: Restriction | None = None
+    ) -> Iterator[tuple[slice, Candidates, Rows | None]]:
+        """Yield the place of some samples, their candidates and words.
 
         The parts see all samples once; then a block at a time goes through all steps, so that
         memory does not grow with their number.
         """
-        seen, words = self.part_rows(X), self.words(X)
+        pairs = zip(self.parts, self.estimators, strict=True)
+        seen = [PartRows.of(part, e, X, self.n_labels, self.n_threads) for part, e in pairs]
+        kinds, words = [part.kind == VOTES for part in self.parts], self.words(X)
         for start in range(0, n_rows(X), BLOCK):
             stop = min(n_rows(X), start + BLOCK)
-            part = None if only is None else only.of_rows(start, stop)
-            found = self.candidates(seen, start, stop, n_needed, part)
-            block = None if words is None else words.block(start, stop)
-            features, log_odds = self.judged(found, block)
-            yield slice(start, stop), found, features, log_odds
-
-    def part_rows(self, X: MatrixLike) -> list[PartRows]:
-        """Return samples as each part sees them."""
-        pairs = zip(self.parts, self.estimators, strict=True)
-        return [PartRows.of(part, e, X, self.n_labels, self.n_threads) for part, e in pairs]
+            block = None if only is None else only.of_rows(start, stop)
+            rows = [part.rows(start, stop) for part in seen]
+            found = candidates_of(rows, kinds, self.n_labels, self.k, n_needed, block)
+            yield slice(start, stop), found, None if words is None else words.block(start, stop)
 
     def words(self, X: MatrixLike) -> Rows | None:
         """Return which words samples have, `Rows` of ones; None where they are not counted."""
@@ -72,19 +75,6 @@ class Stack(NamedTuple):
         X = sparse.csr_array(normalise(X), copy=True)
         X.eliminate_zeros()
         return presence(as_rows(X))
-
-    def candidates(
-        self,
-        seen: list[PartRows],
-        start: int,
-        stop: int,
-        n_needed: int = 1,
-        only: Restriction | None = None,
-    ) -> Candidates:
-        """Return the candidates of a block of samples."""
-        rows = [part.rows(start, stop) for part in seen]
-        kinds = [part.kind == VOTES for part in self.parts]
-        return candidates_of(rows, kinds, self.n_labels, self.k, n_needed, only)
 
     def judged(self, found: Candidates, words: Rows | None) -> tuple[np.ndarray | None, np.ndarray]:
         """Return the features and the log-odds of candidates; no features of a part alone."""

@@ -82,6 +82,21 @@ def test_few_samples_suffice_not_to_be_below_the_best_part():
     assert np.mean(gaps, axis=0).min() > -0.003
 
 
+def test_a_dozen_samples_teach_nothing_and_all_parts_are_averaged():
+    """A regression on 13 held-out samples was 2.4 points below both of its parts."""
+    A, y = make_classification(2000, 20, n_informative=6, n_classes=5, random_state=0)
+    gaps = []
+    for seed in range(12):
+        rows = np.random.RandomState(seed).permutation(len(y))
+        some, new = rows[:15], rows[100:400]
+        models = [TopKStackingClassifier(FAST, random_state=0), *(part for _, part in FAST)]
+        stack, *parts = (clone(m).fit(A[some], y[some]) for m in models)
+        assert len(stack.estimators_) == 2
+        scores = [m.score(A[new], y[new]) for m in (stack, *parts)]
+        gaps.append(scores[0] - np.array(scores[1:]))
+    assert np.mean(gaps, axis=0).min() > -0.015
+
+
 @pytest.mark.parametrize("kind", ["labels", "classes"])
 def test_few_samples_give_the_same_with_any_number_of_threads(kind):
     y = Y[:60] if kind == "labels" else CODES[:60]
