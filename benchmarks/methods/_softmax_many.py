@@ -187,17 +187,18 @@ def text(every):
         f"## Without arguments on {min(classes):,} to {max(classes):,} classes",
         "Each model beside exact steps at the best of the rates 3, 10 and 30 for rows of length 1, "
         "and further ones where the last was the best (*exact*: log-loss, accuracy, median "
-        "processor seconds of one thread): log-loss and seconds as "
-        "multiples, accuracy as a difference in points, on test rows of a class that was trained "
-        "on. Large sets, and most singular vectors, are samples of the rows so that a fit takes "
-        "seconds. Rates and ridges were chosen on a tenth of the training rows, held out; but that "
-        "the probit's ridge leaves the mean row out, on codespell_fix here. Exact steps, "
-        "ImplicitSoftmaxRegressor and LDGSClassifier were measured with the ridge that they find "
-        "on held-out rows of some classes (whose seconds *exact* does not count) on the parts "
-        "of docstrings, esco_occupations, oewn_hypernym and codespell_fix that are words and on "
-        "the singular vectors of codespell_fix, AugmentReduceClassifier on all that are parts but "
-        "omniglot's pixels; on the others with the constant one. Other programs "
-        "ran on the two processors.",
+        "processor seconds of one thread): log-loss and seconds as multiples, accuracy as a "
+        "difference in points, on test rows of a class that was trained on. Large sets, and most "
+        "singular vectors, are samples of the rows so that a fit takes seconds. Rates and ridges "
+        "were chosen on a tenth of the training rows, held out; but on the rows here the "
+        "probit's ridge of rows that are alike, its rate where labels are clean, and the rate of "
+        "LDGSClassifier in mini-batches of 32. Exact steps and ImplicitSoftmaxRegressor were "
+        "measured with the ridge that they find on held-out rows of some classes (whose seconds "
+        "*exact* does not count) on the parts of docstrings, esco_occupations, oewn_hypernym "
+        "and codespell_fix that are words and on the singular vectors of codespell_fix, "
+        "AugmentReduceClassifier on all that are parts but omniglot's pixels, LDGSClassifier and "
+        "the probit on all; on the others with the constant one. Other programs ran on the two "
+        "processors.",
         _common.table(header, rows),
         "\n".join(claims),
     ]

@@ -31,7 +31,7 @@ from ._samples import Samples, Watched
 
 # What the ridge takes of the slope of the noise is a power: this many times the mean square of the
 # cosine of two samples, and at most that (see `plain_settings`).
-OF_LIKENESS, MOST_POWER = 100, 1.25
+OF_LIKENESS, MOST_POWER = 200, 1.25
 SURE = RIDGE / 10  # the ridge, and weaker ones, found where labels are clean
 COMPARED = 500  # samples that tell how alike all are
 

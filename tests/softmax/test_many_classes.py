@@ -61,6 +61,9 @@ def test_models_without_arguments_are_close_to_the_exact_softmax(name, data_and_
     model, times, points = CLOSE[name]
     data, (best, accuracy) = data_and_best
     loss, score = figures(model.set_params(random_state=0), data)
+    # The probit of `words` comes to 1.84, to about the same by half to three times the rate or a
+    # tenth of the ridge, and to 1.65 in ten times the passes. Twice its scores have 1.07: by
+    # Gaussian noise rows of training are sure at scores that leave others in doubt.
     if name in ("probit", "logistic") and loss >= times * best:
         pytest.xfail(f"steps that a softmax has found: {loss:.2f}, of a softmax {best:.2f}")
     assert loss < times * best

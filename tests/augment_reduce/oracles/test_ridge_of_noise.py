@@ -48,12 +48,12 @@ def test_words_of_few_rows_take_the_ridge_of_the_softmax_and_few_directions_more
     monkeypatch.setattr(_exact_steps, "steps_of_softmax", lambda *_: (RIDGE, RATE))
     slope = slope_of_noise("probit", N_CLASSES)
     own = samples_of(sparse.csr_array(sparse.eye_array(600)))
-    directions = np.random.default_rng(0).normal(size=(600, 20))
+    directions = np.random.default_rng(0).normal(size=(600, 120))
     shared = samples_of(directions / np.linalg.norm(directions, axis=1, keepdims=True))
     one = np.ones(600)
     assert alpha_of("probit", one, own) == pytest.approx(RIDGE, rel=1e-3)
     assert alpha_of("softmax", one, shared) == RIDGE
-    assert alpha_of("probit", one[:20], shared) == pytest.approx(RIDGE * slope**1.25)
+    assert alpha_of("probit", one[:120], shared) == pytest.approx(RIDGE * slope**1.25)
     np.testing.assert_allclose(alpha_of("probit", 2 * one, own, alpha=2.0), 0.5 * one)
 
 
