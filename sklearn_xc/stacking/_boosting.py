@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
 # Trees of 31 leaves, on twice the pairs, take 1.8 times as long; nDCG@5 was 0.1 points higher on
-# two of seven sets, 0.1 to 0.9 lower on five. 60 trees lost 0.2 on 47,000 titles.
+# two of seven sets, 0.1 to 0.9 lower on five. 60 trees, which lose up to 0.3, suffice to judge by.
 N_TREES, RATE, N_LEAVES, SMALLEST_LEAF, RIDGE = 100, 0.1, 15, 100, 1.0
+TREES_OF_TRIALS, RATE_OF_TRIALS = 60, 0.15
 # Of about 90 candidates of a sample one or two are right. A quarter of the wrong ones teaches as
 # well as all (nDCG@5 27.9 both) in a quarter of the time; of few pairs all are kept.
 NEGATIVES, ENOUGH_PAIRS = 0.25, 50_000
@@ -129,7 +130,11 @@ class Trees(Cached):
 
 
 def fit_trees(
-    features: np.ndarray, hits: np.ndarray, weight: np.ndarray | None, rng: np.random.RandomState
+    features: np.ndarray,
+    hits: np.ndarray,
+    weight: np.ndarray | None,
+    rng: np.random.RandomState,
+    trial: bool = False,
 ) -> Trees:
     """Return trees that are boosted on pairs, with some of the wrong ones left out."""
     # Of n wrong pairs m are kept, so that odds among them are n / m of those among all: log(m / n)
@@ -142,8 +147,8 @@ def fit_trees(
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     model = HistGradientBoostingClassifier(
-        max_iter=N_TREES,
-        learning_rate=RATE,
+        max_iter=TREES_OF_TRIALS if trial else N_TREES,
+        learning_rate=RATE_OF_TRIALS if trial else RATE,
         max_leaf_nodes=N_LEAVES,
         min_samples_leaf=min(SMALLEST_LEAF, max(1, int(kept.sum()) // 100)),
         l2_regularization=RIDGE,

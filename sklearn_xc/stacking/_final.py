@@ -107,11 +107,20 @@ def fit_given(
 
 
 def fit_final(
-    final: Form, features: np.ndarray, hits: np.ndarray, weight: np.ndarray | None, seed: int
+    final: Form,
+    features: np.ndarray,
+    hits: np.ndarray,
+    weight: np.ndarray | None,
+    seed: int,
+    trial: bool = False,
 ) -> Linear | Trees | Given:
-    """Return a second stage: "linear", "boosting", or a copy of a classifier."""
+    """Return a second stage: "linear", "boosting", or a copy of a classifier.
+
+    Boosted trees are fewer in a `trial`, of which only the quality is looked at.
+    """
     rng = np.random.RandomState(seed)
     if isinstance(final, str):
-        fit = fit_linear if final == "linear" else fit_trees
-        return fit(features, hits, weight, rng)
+        if final == "linear":
+            return fit_linear(features, hits, weight, rng)
+        return fit_trees(features, hits, weight, rng, trial)
     return fit_given(final, features, hits, weight)
