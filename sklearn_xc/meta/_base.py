@@ -59,8 +59,17 @@ def best_classes(
         labels, scores = predict_topk(estimator, X, k, response)
         return codes_of(labels, classes), scores
     # Rows may be of different lengths under a restriction, which only a sparse answer can say.
-    found = predict_topk(estimator, X, k, response, True, **only.arguments(classes))
-    return best_of_each(found.indptr, found.indices, found.data, k)
+    given = only.arguments(classes)
+    found = predict_topk(estimator, X, k, response, True, **given)
+    order = found
+    # Calibrations make probabilities equal, of which the better score comes first.
+    if response == "proba":
+        scores = predict_topk(estimator, X, k, "decision", True, **given)
+        same = np.array_equal(scores.indptr, found.indptr)
+        order = scores if same and np.array_equal(scores.indices, found.indices) else found
+    pair, _ = best_of_each(found.indptr, np.arange(found.nnz), order.data, k)
+    # place -1, which rows may have at their end, is what is appended
+    return np.append(found.indices, -1)[pair], np.append(found.data, np.float32(0))[pair]
 
 
 class BaseTopKWrapper(

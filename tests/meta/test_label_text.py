@@ -415,3 +415,15 @@ def test_labels_may_be_scalars_of_numpy(kind):
     texts = {kind(label): text for label, text in TEXTS.items()}
     model = LabelTextClassifier(PLAIN, label_texts=texts).fit(ROWS, np.array(CLASSES))
     assert model.classes_.tolist() == sorted(set(map(str, [*TEXTS, *CLASSES])))
+
+
+def test_equal_probabilities_keep_the_order_of_scores_under_a_restriction():
+    classes = np.arange(160) % 8
+    texts = [f"word{i % 5} label{c} label{(c + i % 3) % 8}" for i, c in enumerate(classes)]
+    model = LabelTextClassifier(PPDSparseClassifier(calibration="isotonic", random_state=0))
+    model.fit(texts, classes)
+    best, p = model.predict_topk(texts, 5, "proba", labels=[7, 5, 3, 2, 1])
+    assert (np.diff(p) == 0).any()
+    np.testing.assert_array_equal(best, model.predict_topk(texts, 5, labels=[1, 2, 3, 5, 7])[0])
+    empty = model.predict_topk(texts[:2], 1, "proba", True, labels=[[], []])
+    assert empty.nnz == 0
