@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from ..base._validation import as_it_is
 from ..mips import ExactIndex, HNSWIndex, SphericalIndex
 from ..topk._inverted_index import topk_matrix
 from ..topk._weight_store import store_of
@@ -78,19 +79,19 @@ class SearchesLabels:
                 )
         if scores != "decision":
             raise ValueError(f"search='index' gives scores='decision' only, got scores={scores!r}")
-        rows = self._rows(X)
-        k = check_k(k, len(self.classes_))
-        if self._encoding.kind == "binary":  # one score a sample: nothing to search
+        now = as_it_is(self)  # another thread may fit meanwhile
+        rows = now._rows(X)
+        k = check_k(k, len(now.classes_))
+        if now._encoding.kind == "binary":  # one score a sample: nothing to search
             self.search_recall_ = 1.0
             return super().predict_topk(X, k, scores, sparse_output)
-        if "_search" not in vars(self):
-            self._search = Search(self.index, self.n_jobs)
-        best, values, self.search_recall_ = self._search.topk(
-            rows, k, self.coef_, self.intercept_, self._squared
+        search = vars(self).setdefault("_search", Search(now.index, now.n_jobs))
+        best, values, self.search_recall_ = search.topk(
+            rows, k, now.coef_, now.intercept_, now._squared
         )
         if sparse_output:
-            return topk_matrix(best, values, len(self.classes_))
-        return self.classes_[best], values
+            return topk_matrix(best, values, len(now.classes_))
+        return now.classes_[best], values
 
 
 class Search:

@@ -8,6 +8,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import Pipeline
 
 from sklearn_xc import (
+    LDGSClassifier,
     MemoirSVC,
     PPDSparseClassifier,
     explain,
@@ -40,6 +41,21 @@ def test_a_failed_fit_is_taken_back_in_one_step(monkeypatch):
         fail()
     assert seen == ["__dict__"]
     assert vars(model) == before
+
+
+def test_an_index_answers_by_the_model_of_before(monkeypatch):
+    model = LDGSClassifier(max_iter=2, index="exact", random_state=0).fit(X, OLD)
+    expected = model.predict_topk(X, 2, search="index")[0]
+    search = type(model._search)
+    topk = search.topk
+
+    def beside_a_fit(self, *given):
+        model.fit(X, [name.replace("old", "new") for name in OLD])
+        return topk(self, *given)
+
+    monkeypatch.setattr(search, "topk", beside_a_fit)
+    np.testing.assert_array_equal(model.predict_topk(X, 2, search="index")[0], expected)
+    assert model.classes_[0] == "new 0"
 
 
 class Sampler:
