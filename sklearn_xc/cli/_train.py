@@ -126,7 +126,7 @@ def classifier(options: Options, calibration: str, source: Samples) -> Model:
     cls = METHODS[method]
     known = cls().get_params()
     parameters = {"random_state": options.seed, "n_jobs": options.jobs, "verbose": 1}
-    if calibration == "auto" and source.names is not None:
+    if calibration == "auto" and source.classes is None:
         calibration = "isotonic"
     if calibration != "none":
         parameters |= {"calibration": calibration, "calibration_cv": CALIBRATION_SHARE}

@@ -66,6 +66,13 @@ def test_probabilities_suit_the_number_of_labels(run, folder, columns, method):
     assert load(folder / "p.sxc")[-1].calibration_.method == method
 
 
+def test_probabilities_of_numbers_are_those_of_several_labels(run, folder):
+    X = np.eye(4)[np.arange(160) % 4]
+    dump_xc(folder / "n.xc", X, X)
+    assert run("train", "n.xc", "-o", "n.sxc", "--jobs", 1, "--held-out", 0)[0] == 0
+    assert load(folder / "n.sxc").calibration_.method == "isotonic"
+
+
 def test_options_reach_the_model(run, folder):
     call = "train", "titles.csv", *COLUMNS, "-o", "o.sxc", "--jobs", 1, "--held-out", 0
     code, output, _ = run(
