@@ -85,7 +85,8 @@ FIGURES = [
         README,
         "({} % of its first labels there are right, {} % of ours)",
         lambda k: [
-            percents(k.peers.yso_finna_en[s].precision, 1)[0] for s in ("omikuji_wide", "ppdsparse")
+            percents(k.peers.oewn_hypernym[s].precision, 1)[0]
+            for s in ("omikuji_wide", "ppdsparse")
         ],
     ),
 ]
