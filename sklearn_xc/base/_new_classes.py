@@ -63,7 +63,7 @@ def merge_labels(known: np.ndarray, labels: ArrayLike) -> tuple[np.ndarray, np.n
 def grown_classes(
     known: np.ndarray, y: np.ndarray, classes: ArrayLike | None, may_add: bool = True
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the classes of a model after a call, and the places of those before.
+    """Return the classes of a model after a call, and the new places of the classes it had.
 
     `classes` names all classes from now on; None takes in those of y, if it may add some.
     """

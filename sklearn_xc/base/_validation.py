@@ -305,9 +305,9 @@ def validate_warm_start(
 ) -> tuple[Rows, Matrix, np.ndarray | None, Texts, Any]:
     """Check parameters and data of a fit that `warm_start` lets go on from the one before.
 
-    Returns what `validate_with_texts` does, of an estimator of one class a sample with class
-    numbers (int32) in the place of Y, and what the estimator starts from, by ``_start_weights()``;
-    None for a cold start.
+    Returns the four results of `validate_with_texts` and the start weights, by
+    ``_start_weights()``, None for a cold start. An estimator of one class a sample gets class
+    numbers (int32) instead of Y.
     """
     known, start = None, None
     if estimator.warm_start and estimator.__sklearn_is_fitted__():

@@ -193,7 +193,7 @@ class TextSamples:
                 following = next(wanted, None)
 
     def notes(self) -> dict[str, Any]:
-        """Return what a model file remembers of the form of the file."""
+        """Return the notes of a model file on the form of this file."""
         return {"columns": self._columns.notes()}
 
     def labels_of(self, places: np.ndarray) -> np.ndarray | list[list[str]]:
@@ -237,7 +237,7 @@ class NumberSamples:
         self.n, self.n_labels = self.y.shape
 
     def notes(self) -> dict[str, Any]:
-        """Return what a model file remembers of the form of the file."""
+        """Return the notes of a model file on the form of this file."""
         return {} if self.first is None else {FROM: self.first}
 
     def rows(self, places: np.ndarray) -> sparse.csr_matrix:
