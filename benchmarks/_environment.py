@@ -28,10 +28,14 @@ FAISS_PACKAGES = ["faiss-cpu==1.15.1", "numpy"]
 NLTK_DATA = ANNIF / "nltk_data"
 
 
-def variables(threads):
-    """Of a worker's environment: every library that asks gets the same number of threads."""
+def variables(threads, checkout=None):
+    """Of a worker's environment: threads of all libraries, and a checkout of our package."""
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-    return os.environ | dict.fromkeys(names, str(threads))
+    found = os.environ | dict.fromkeys(names, str(threads))
+    if checkout is not None:  # else the folder of the project comes first, where `-m` begins
+        path = f"{Path(checkout).resolve()}{os.pathsep}{_common.ROOT}"
+        found |= {"PYTHONSAFEPATH": "1", "PYTHONPATH": path}
+    return found
 
 
 def peers_python():

@@ -45,13 +45,13 @@ class PPDSparse:
 
 
 class OneClass(PPDSparse):
-    """Another estimator of ours without arguments, on the first label of each row as its class."""
+    """Another estimator of ours, on the first label of each row as its class."""
 
-    def __init__(self, threads, folder, name):
+    def __init__(self, threads, folder, name, **params):
         import sklearn_xc
 
         self.versions = {"sklearn_xc": sklearn_xc.__version__}
-        self.model = getattr(sklearn_xc, name)(n_jobs=threads, random_state=0)
+        self.model = getattr(sklearn_xc, name)(n_jobs=threads, random_state=0, **params)
 
     def inputs(self, X, Y):
         from sklearn_xc.datasets import first_label
@@ -288,6 +288,13 @@ class System(NamedTuple):
 
 
 AS_AUTHORS = {"l1": 0.1, "l2": 1}
+PASSES = {"alpha": 1e-5, "learning_rate": 10.0, "max_iter": 5}
+GIVEN = {  # what the same steps need, where an earlier commit would have chosen others
+    "MemoirSVC": {"alpha": 1e-5, "max_iter": 5},
+    "LDGSClassifier": PASSES | {"learning_rate": 0.1, "gradient": "exact"},
+    "ImplicitSoftmaxRegressor": PASSES | {"solver": "exact"},
+    "AugmentReduceClassifier": PASSES | {"bound": "one_vs_each"},
+}
 
 SYSTEMS = {
     "ppdsparse": System("PPDSparseClassifier", None, PPDSparse),
@@ -313,6 +320,10 @@ SYSTEMS = {
         f"class_{name}": System(name, None, OneClass, {"name": name})
         for name in ("PPDSparseClassifier", "MemoirSVC", "LDGSClassifier")
         + ("ImplicitSoftmaxRegressor", "AugmentReduceClassifier")
+    },
+    **{
+        f"given_{name}": System(f"{name}, {params}", None, OneClass, {"name": name} | params)
+        for name, params in GIVEN.items()
     },
     "ovr_logistic": System(
         "OneVsRestClassifier (LogisticRegression)", None, OneVsRest, {"kind": "LogisticRegression"}

@@ -46,7 +46,7 @@ def row_of_readme(r):
 def readme(title, data, system):
     text = f"| {title} | {{}} | {{}} | {{}} | {{}} | {{}} |"
     group = {
-        "amazon670k_shape": lambda k: k.amazon670k_shape.amazon670k_shape,
+        "amazon670k_shape": lambda k: k.sizes.amazon670k_shape,
         "lemmas": lambda k: k.sizes.lemmas,
     }
     of_data = group.get(data, lambda k: k.peers[data])
@@ -108,8 +108,8 @@ def core_hours(r):
 
 
 def amazon(k):
-    given = k.amazon670k_shape.amazon670k_shape.ppdsparse_2
-    default = k.amazon670k_shape.amazon670k_shape.ppdsparse
+    given = k.sizes.amazon670k_shape.ppdsparse_2
+    default = k.sizes.amazon670k_shape.ppdsparse
     precision = [percents(r.precision, 1)[0] for r in (given, default)]
     return [*core_hours(given), *core_hours(default), *precision]
 

@@ -3,11 +3,13 @@
     python -m benchmarks.peers.turns [--of fits predictions] [--data yso_finna_en ...]
     python -m benchmarks.peers.turns --of fits --systems ppdsparse ppdsparse_1
     python -m benchmarks.peers.turns --of processor --data codespell_fix_chars eurlex4k_shape
+    python -m benchmarks.peers.turns --beside ../before --systems ppdsparse_2 ppdsparse_2
 
 Each system has a process of its own, with its number of threads, and fits once as a warm-up. Then
 one after the other fits again, or, loaded as it is for prediction only, predicts the five best
-labels of all test rows: by the clock or, of one thread, by the processor's, which other programs
-disturb less. Writes measurements/turns.md.
+labels of all test rows: by the clock or, of one thread, by the processor's, which others disturb
+less. With `--beside` the second system uses the package in that folder: another commit, compiled.
+Writes measurements/turns.md.
 """
 
 import subprocess
@@ -31,8 +33,11 @@ HEAVY = ["codespell_fix_chars", "eurlex4k_shape", "wiki10_shape"]
 
 
 @contextmanager
-def worker(what, name, data, folder):
-    """A process with a fitted system; yields a function that has it fit or predict once, and MB."""
+def worker(what, name, data, folder, checkout):
+    """A process with a fitted system; yields a function that has it fit or predict once, and MB.
+
+    A checkout comes first on the path; the benchmarks are the ones here, as a package.
+    """
     python, reason = _environment.python_of_system(SYSTEMS[name].environment)
     if python is None:
         raise SystemExit(reason)
@@ -46,7 +51,7 @@ def worker(what, name, data, folder):
             stdout=subprocess.PIPE,
             stderr=log,
             text=True,
-            env=_environment.variables(SYSTEMS[name].threads),
+            env=_environment.variables(SYSTEMS[name].threads, checkout),
         ) as process,
     ):
 
@@ -64,14 +69,24 @@ def worker(what, name, data, folder):
         process.stdin.close()
 
 
-def measure(what, data, systems, turns):
-    """What each system took in each turn, and the MB of its saved model, 0 of fits."""
+def measure(what, data, systems, turns, checkout):
+    """What each system took in each turn, and MB: of memory in a fit, else of its saved model."""
     _common.prepare(data)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        made = [stack.enter_context(worker(what, name, data, folder / name)) for name in systems]
+        places = zip(systems, ("first", "second"), (None, checkout), strict=True)
+        made = [
+            stack.enter_context(worker(what, name, data, folder / place, path))
+            for name, place, path in places
+        ]
         asked, sizes = zip(*made, strict=True)
         return np.array([[ask() for ask in asked] for _ in range(turns)]), sizes
+
+
+def commit(folder):
+    """The commit that is checked out in a folder."""
+    command = ["git", "-C", folder, "rev-parse", "--short=8", "HEAD"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def quartiles(values):
@@ -79,14 +94,15 @@ def quartiles(values):
     return f"{middle:.3g} ({low:.3g} to {high:.3g})"
 
 
-def table(what):
-    rows = []
-    for key, found in _runner.kept("turns").get(what, {}).items():
+def table(group):
+    """The turns of a group of figures, which begins with what was measured."""
+    what, rows = group.split()[0], []
+    for key, found in _runner.kept("turns").get(group, {}).items():
         first, second = np.transpose(found[UNITS[what]])
-        sizes = [_common.figure(mb) for mb in found.get("mb", ())] if what == "processor" else []
+        sizes = map(_common.figure, found.get("mb", ()))
         rows.append([key, len(first), *map(quartiles, (first, second, second / first)), *sizes])
     header = "data, systems | turns | the first | the second | times"
-    header += " | MB of the first | of the second" if what == "processor" else ""
+    header += " | MB of the first | of the second" if rows and len(rows[0]) > 5 else ""
     return _common.table(header, rows)
 
 
@@ -104,6 +120,24 @@ def behind():
         f"Predictions with one thread. Slower than the second: {slower}. More than twice its "
         f"size: {larger}."
     )
+
+
+def beside_commits():
+    """A section for each earlier commit and clock, with the median over its lines."""
+    for group, found in _runner.kept("turns").items():
+        if " beside " not in group:
+            continue
+        what = group.split()[0]
+        times = [np.median(np.divide(*np.transpose(f[UNITS[what]]))) for f in found.values()]
+        more = [f["mb"][0] / f["mb"][1] for f in found.values() if all(f["mb"])]
+        yield f"## {group.capitalize()}"
+        yield (
+            f"{UNITS[what].capitalize()} of this package and of itself at the commit, at the same "
+            f"parameters. The median of the lines: {np.median(times):.3f} times the time of the "
+            f"commit, {np.median(more):.3f} times its MB "
+            f"({'of memory in the warm-up fit' if what == 'fits' else 'of the saved model'})."
+        )
+        yield table(group)
 
 
 def write_page():
@@ -124,6 +158,7 @@ def write_page():
         "## Predictions with one thread",
         "Microseconds of the processor, and the size of the saved model, ours as a file of `save`.",
         table("processor"),
+        *beside_commits(),
     )
 
 
@@ -134,16 +169,23 @@ def main():
         "--systems", nargs=2, choices=list(SYSTEMS), default=["ppdsparse", "pecos_xr"]
     )
     parser.add_argument("--turns", type=int, help="by default 5, or 15 of predictions")
+    parser.add_argument("--beside", type=Path, help="the second uses the package in this folder")
     options = parser.parse_args()
     if not options.report:
         for what, data in product(options.of, options.data):
-            figures, sizes = measure(what, data, options.systems, options.turns or TURNS[what])
-            key = f"{data}, {' and '.join(options.systems)}"
-            print(what, key, np.median(figures, axis=0), flush=True)
+            turns = options.turns or TURNS[what]
+            figures, sizes = measure(what, data, options.systems, turns, options.beside)
+            key, group = f"{data}, {' and '.join(options.systems)}", what
+            if options.beside:
+                key, group = (
+                    f"{data}, {options.systems[0]}",
+                    f"{what} beside {commit(options.beside)}",
+                )
+            print(group, key, np.median(figures, axis=0), sizes, flush=True)
             record = {UNITS[what]: figures.tolist()}
-            if what == "processor":
-                record["mb"] = list(sizes)
-            _runner.keep("turns", what, key, record)
+            if what == "processor" or options.beside:
+                record["mb"] = sizes
+            _runner.keep("turns", group, key, record)
     write_page()
 
 
