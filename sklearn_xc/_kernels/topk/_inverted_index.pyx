@@ -431,14 +431,8 @@ def all_scores(
 
 
 def dense_prefixes(
-    const int64_t[::1] indptr,
-    const int32_t[::1] indices,
-    const int64_t[::1] order,
-    double share,
-    double least,
-    double[::1] gain,
-    int64_t[::1] used,
-    int32_t[::1] stop,
+    const int64_t[::1] indptr, const int32_t[::1] indices, const int64_t[::1] order, double share,
+    double least, double[::1] gain, int64_t[::1] used, int32_t[::1] stop,
 ):
     """Choose the first classes of each feature, of which so many use it that all are stored.
 
@@ -471,12 +465,8 @@ def dense_prefixes(
 
 
 def count_lists(
-    const int64_t[::1] indptr,
-    const int32_t[::1] indices,
-    const int64_t[::1] order,
-    Py_ssize_t first,
-    const int32_t[::1] full_stop,
-    int64_t[::1] lengths,
+    const int64_t[::1] indptr, const int32_t[::1] indices, const int64_t[::1] order,
+    Py_ssize_t first, const int32_t[::1] full_stop, int64_t[::1] lengths,
 ):
     """Count the entries of each list, in `lengths` of zeros; other arguments as in `fill_lists`."""
     cdef Py_ssize_t place, e
@@ -488,16 +478,9 @@ def count_lists(
 
 
 def fill_lists(
-    const int64_t[::1] indptr,
-    const int32_t[::1] indices,
-    const float[::1] data,
-    const int64_t[::1] order,
-    Py_ssize_t first,
-    const int32_t[::1] full_stop,
-    const int64_t[::1] full_start,
-    int64_t[::1] free,
-    ClassNumber[::1] classes,
-    float[::1] weights,
+    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data,
+    const int64_t[::1] order, Py_ssize_t first, const int32_t[::1] full_stop,
+    const int64_t[::1] full_start, int64_t[::1] free, ClassNumber[::1] classes, float[::1] weights,
     float[::1] full_weights,
 ):
     """Put the weights of classes into the lists of features, or where the first ones are stored.
