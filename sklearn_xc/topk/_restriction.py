@@ -300,7 +300,7 @@ class Restriction:
 
     # --------------------------------------------------------------- of dense scores, or others
 
-    def hide(self, values: np.ndarray, start: int = 0) -> None:
+    def hide(self, values: np.ndarray, start: int) -> None:
         """Set scores of labels that rows from `start` on may not have to minus infinity."""
         part = slice(start, start + len(values))
         if self._allowed is not None:

@@ -42,21 +42,15 @@ class ExactSums:
 
     def begin(self, U: np.ndarray, V: np.ndarray, number: int, parts: list[np.ndarray]) -> None:
         """Get ready for a pass, of that number and over these parts."""
+        self._V = V
 
-    def visit(
-        self,
-        part: int,
-        rows: np.ndarray,
-        step: Step,
-        U: np.ndarray,
-        V: np.ndarray,
-        of_contexts: np.ndarray,
-    ) -> None:
+    def visit(self, part: int, rows: np.ndarray, step: Step, of_contexts: np.ndarray) -> None:
         """Have some words step, and add up the gradient of contexts, block after block."""
         blocks = blocks_of(rows, self.batch_size)
         ahead = self.n_threads + 1  # sums as large as V wait to be added: more take memory only
+        shared = self._pairs, step, self._V
         for sums in in_threads(
-            _exact_block, blocks, self._pairs, step, V, n_threads=self.n_threads, n_ahead=ahead
+            _exact_block, blocks, *shared, n_threads=self.n_threads, n_ahead=ahead
         ):
             of_contexts += sums
 
@@ -166,7 +160,7 @@ class NamedSums:
 
     def begin(self, U: np.ndarray, V: np.ndarray, number: int, parts: list[np.ndarray]) -> None:
         """Index the contexts."""
-        self._number, self.n_scored = number, 0.0
+        self._U, self._V, self._number, self.n_scored = U, V, number, 0.0
         options, n_others = self._options, len(self._others)
         if not min(options.query_size, n_others):
             return
@@ -177,33 +171,21 @@ class NamedSums:
         queries = U[np.sort(rng.permutation(len(U))[:QUERIES])]
         self._indexes = indexes.build(V[self._others], queries)
 
-    def visit(
-        self,
-        part: int,
-        rows: np.ndarray,
-        step: Step,
-        U: np.ndarray,
-        V: np.ndarray,
-        of_contexts: np.ndarray,
-    ) -> None:
+    def visit(self, part: int, rows: np.ndarray, step: Step, of_contexts: np.ndarray) -> None:
         """Visit all blocks in turn; the kernels share the rows of a block among threads."""
         for some in blocks_of(rows, max(1, ASKED // self.batch_size) * self.batch_size):
-            retrieved = self._retrieve(U[some])
+            retrieved = self._retrieve(self._U[some])
             for start in range(0, len(some), self.batch_size):
-                part = slice(start, start + self.batch_size)
+                block = slice(start, start + self.batch_size)
                 # One search for many blocks; their words step block by block.
-                with self._pace.on(len(some[part])):
-                    self._visit(some[part], retrieved[part], step, V, of_contexts)
+                with self._pace.on(len(some[block])):
+                    self._visit(some[block], retrieved[block], step, of_contexts)
 
     def _visit(
-        self,
-        rows: np.ndarray,
-        retrieved: np.ndarray,
-        step: Step,
-        V: np.ndarray,
-        of_contexts: np.ndarray,
+        self, rows: np.ndarray, retrieved: np.ndarray, step: Step, of_contexts: np.ndarray
     ) -> None:
         """Have a block of words step, and add its part of the gradient of contexts."""
+        V = self._V
         draws = self._draw(V, rows[0])
         # sum_y q(y|x) v_y: V stays as it is while words step.
         own = self._pairs.of(rows)

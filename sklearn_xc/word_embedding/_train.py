@@ -91,7 +91,7 @@ class SkipGram:
 
         gradient = self._gradient
         gradient[:] = 0
-        self.sums.visit(part, rows, step, self.U, self.V, gradient)
+        self.sums.visit(part, rows, step, gradient)
         # Divided by q(y), but not by next to nothing; and the gradient of a part is a part of the
         # whole.
         share = np.maximum(self.pairs.context_share, 0.1 / self.pairs.n_words**2)
