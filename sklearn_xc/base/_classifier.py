@@ -23,12 +23,7 @@ from ..utils._parallel import effective_threads
 from ..utils._rows import Rows
 from ..utils._scratch import Scratch
 from ..utils._typing import LabelsLike, Matrix, MatrixLike
-from ._explain import (
-    check_options,
-    explain_rows,
-    places_of_labels,
-    predicted_places,
-)
+from ._explain import check_options, explain_rows, places_of_labels, predicted_places
 from ._explanation import Explanations
 from ._fit_labels import TakesLabels
 from ._fitted import check_labels_and_counts, check_shape

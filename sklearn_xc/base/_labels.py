@@ -245,8 +245,7 @@ def encode(
     """
     if sparse.issparse(y):
         return encode_indicator(y, names, grades)
-    # A column is taken for classes, as scikit-learn takes it, and not for an indicator of one
-    # label.
+    # A column is taken for classes, as scikit-learn takes it, not for an indicator of one label.
     if y.ndim == 2 and y.shape[1] == 1:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected. Please change the shape "

@@ -345,8 +345,7 @@ def _unit_rows_of_counts(
 ) -> sp.csr_matrix:
     """Return CSR rows of length 1, whose entries are like the counts of features."""
     X = sp.csr_matrix(
-        (np.ones(len(features), np.float32), features, indptr),
-        shape=(len(indptr) - 1, n_features),
+        (np.ones(len(features), np.float32), features, indptr), shape=(len(indptr) - 1, n_features)
     )
     X.sum_duplicates()
     lengths = np.sqrt(np.add.reduceat(X.data**2, X.indptr[:-1]))  # no row is empty

@@ -42,11 +42,7 @@ FOLDS = [  # values of the parameter `cv`
 
 
 def best_classes(
-    estimator: BaseEstimator,
-    X: MatrixLike,
-    k: int,
-    response: str,
-    only: Restriction | None,
+    estimator: BaseEstimator, X: MatrixLike, k: int, response: str, only: Restriction | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return numbers and scores of the k best classes of an estimator, also inside a pipeline.
 

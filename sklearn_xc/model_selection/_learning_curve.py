@@ -138,8 +138,7 @@ class TopKLearningCurveDisplay(DrawsOnAxes):
         n = n_rows(X)
         order = check_random_state(random_state).permutation(n)
         n_test = max(1, round(test_size * n))
-        # The first samples of one order for each size: a curve then rises by more samples, not by
-        # other ones.
+        # The first samples of one order for each size: curves rise by more samples, not others.
         test, train = np.sort(order[:n_test]), order[n_test:]
         sizes = _sizes(train_sizes, len(train))
         X_test, y_test, precision = take(X, test), take(y, test), []

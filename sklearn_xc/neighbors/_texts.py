@@ -9,11 +9,7 @@ from ._dense_rows import DenseRows
 from ._row_lists import RowLists
 
 
-@record(
-    rows=is_a(RowLists, DenseRows),
-    label_of=is_array(np.int32, least=0),
-    n_labels=is_count,
-)
+@record(rows=is_a(RowLists, DenseRows), label_of=is_array(np.int32, least=0), n_labels=is_count)
 class LabelTexts(Cached):
     """Unit rows, each the text of a label, in the order of labels; never changed.
 

@@ -69,10 +69,7 @@ def join_columns(
 
 
 def encode_added(
-    encoding: LabelEncoding,
-    y: np.ndarray | sparse.csr_array,
-    names: np.ndarray | None,
-    grades: str,
+    encoding: LabelEncoding, y: np.ndarray | sparse.csr_array, names: np.ndarray | None, grades: str
 ) -> tuple[LabelEncoding, np.ndarray, sparse.csr_array]:
     """Encode labels that join those of a model: classes of the samples, or an indicator.
 

@@ -96,8 +96,7 @@ class Checkpoint:
             for name, value in parameters.items()
             if name not in NOT_COMPARED
         }
-        # Another kind of random state draws a seed each time: the fit that resumes takes the one
-        # written down.
+        # Other random states draw a seed each time: a fit that resumes takes the one written down.
         if isinstance(model.random_state, (int, np.integer)):
             what["the parameter random_state"] = repr(int(model.random_state))
         data = {"X": X, "y": Y, "sample_weight": sample_weight, "dual_coef_": dual}

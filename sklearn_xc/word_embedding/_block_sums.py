@@ -76,8 +76,7 @@ class BatchSums:
         self._V, self._number, self.n_scored = V, number, 0.0
         rng = stream(self._seed, "clusters", number)
         cluster = self._clusters(U, max(map(len, parts)), int(rng.integers(2**31)))
-        # Blocks of all parts at once, since one search for many queries is faster than many
-        # searches.
+        # Blocks of all parts at once: one search for many queries is faster than many searches.
         parts = [self._blocks(rows, cluster[rows], U) for rows in parts]
         means = np.stack([mean for blocks in parts for _, mean in blocks])
         retrieved = iter(self._retrieved(means, U, V, int(rng.integers(2**31))))

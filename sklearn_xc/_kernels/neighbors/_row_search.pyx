@@ -160,8 +160,7 @@ cdef dispatched rows_within(
     cdef float[64] most
     for j in range(16):
         thresholds[j] = threshold
-    # Few rows are within: sixty-four are compared at once, and only steps with a hit are looked at
-    # bit by bit.
+    # Few rows are within: sixty-four are compared at once, and only steps with a hit bit by bit.
     for step in range(size // STEP):
         start = step * STEP
         some = 0

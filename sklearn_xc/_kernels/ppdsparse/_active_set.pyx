@@ -292,8 +292,7 @@ cdef void publish_weights(
         work.packed[q] = w
         l1_norm += fabs(w)
         n_weights += w != 0
-    # Only w_j, j > 0: the intercept stays exact. R draws that are no fewer than the weights would
-    # save nothing.
+    # Only w_j, j > 0: the intercept stays exact. R draws, no fewer than weights, save nothing.
     if sparsify and n_weights:
         draws = n_draws(l1_norm, settings.delta)
         if draws < n_weights:

@@ -96,8 +96,7 @@ cdef dispatched round_weights(
             sizes.lost[c] += left * left
             # Takes the 128 of the bytes without sign out of the sum.
             start[c] -= 128 * <int32_t>q
-            # Four features of a class side by side, as the instruction for products of bytes wants
-            # them.
+            # Four features of a class side by side, as the instruction for products of bytes wants.
             values[(j // FOUR * LANES + c) * FOUR + j % FOUR] = <int8_t><int32_t>q
     for j in range(d, (d + BLOCK - 1) // BLOCK * BLOCK):
         for c in range(LANES):
