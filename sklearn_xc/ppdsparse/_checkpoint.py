@@ -217,7 +217,7 @@ def _result(reader: Reader, labels: np.ndarray, n_features: int, n_samples: int)
     arrays = [reader.copy(i) for i in range(12)]
     # As `_arrays` writes them: two of the parts are pairs of lists, of weights and of duals.
     weights, duals = (arrays[6], arrays[7]), (arrays[9], arrays[10])
-    part = SolvedPart(*arrays[:6], weights, arrays[8], duals, arrays[11])
+    part = SolvedPart._make([*arrays[:6], weights, arrays[8], duals, arrays[11]])
     lists = {
         "weights": (part.n_weights, *weights, n_features),
         "duals": (part.n_duals, *duals, n_samples),
