@@ -1,7 +1,6 @@
 """Base of the classifiers that wrap another one and read its k best classes."""
 
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
 from inspect import signature
 from numbers import Integral, Real
@@ -12,12 +11,12 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.validation import check_is_fitted
 
 from ..base._classifier import Interval, check_parameters
 from ..base._fitted import predicts_topk
 from ..base._predict_topk import PredictsTopK
 from ..base._scored_by_labels import ScoredByLabels
+from ..base._topk_predictor import AnswersSingleRows
 from ..model_selection._choices import choices_of, named_inside, with_choices_of
 from ..model_selection._cross_val_topk import codes_of
 from ..model_selection._out_of_fold import Labels, is_prefit, read_labels, splits_of
@@ -68,6 +67,7 @@ def best_classes(
 
 class BaseTopKWrapper(
     PredictsTopK,
+    AnswersSingleRows,
     ScoredByLabels,
     SaveMixin,
     CallbackSupportMixin,
@@ -250,30 +250,7 @@ class BaseTopKWrapper(
     def __sklearn_is_fitted__(self) -> bool:
         return "estimator_" in vars(self)
 
-    def topk_predictor(
-        self,
-        k: int | None = None,
-        scores: str = "decision",
-        *,
-        labels: LabelsLike = None,
-        exclude: LabelsLike = None,
-        label_weight: ArrayLike | None = None,
-    ) -> Callable[[MatrixLike], tuple[np.ndarray, np.ndarray]]:
-        """Return an object that answers for single samples by the scores of the estimator.
-
-        Parameters
-        ----------
-        k : int, default=None
-        scores : {"decision", "proba"}, default="decision"
-        labels, exclude, label_weight : object, default=None
-            All as of :func:`sklearn_xc.topk_predictor`.
-
-        Returns
-        -------
-        predictor : object
-        """
-        check_is_fitted(self)
-        only = {"labels": labels, "exclude": exclude, "label_weight": label_weight}
+    def _predictor(self, k: int | None, scores: str, only: dict[str, Any]) -> Any:
         return topk_predictor(self.estimator_, k, scores, **only)
 
     def _best(

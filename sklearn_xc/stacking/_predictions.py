@@ -1,6 +1,5 @@
 """Predictions of TopKStackingClassifier from the log-odds of candidates."""
 
-from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +12,7 @@ from ..base._explanation import Explanations
 from ..base._nearly_empty import WarnsIfNearlyEmpty
 from ..base._predict_topk import PredictsTopK, check_kind_of_scores
 from ..base._scored_by_labels import ScoredByLabels
+from ..base._topk_predictor import AnswersSingleRows
 from ..topk._restriction import Restriction, best_of_each, read_restriction
 from ..utils._matrix import n_rows
 from ..utils._memory_limit import require_memory
@@ -25,7 +25,7 @@ from ._growth import grown
 from ._scorer import in_rows_of
 
 
-class StackPredictions(WarnsIfNearlyEmpty, PredictsTopK, ScoredByLabels):
+class StackPredictions(WarnsIfNearlyEmpty, PredictsTopK, AnswersSingleRows, ScoredByLabels):
     """Mixin of predictions, made from ``_stack()`` and ``_labels``."""
 
     @property
@@ -61,36 +61,11 @@ class StackPredictions(WarnsIfNearlyEmpty, PredictsTopK, ScoredByLabels):
     ) -> tuple[np.ndarray, np.ndarray]:
         return _best(self, rows, k, True, only)
 
-    def topk_predictor(
-        self,
-        k: int | None = None,
-        scores: str = "decision",
-        *,
-        labels: LabelsLike = None,
-        exclude: LabelsLike = None,
-        label_weight: ArrayLike | None = None,
-    ) -> Callable[[MatrixLike], tuple[np.ndarray, np.ndarray]]:
-        """Return an object that answers for single samples, by the model as it is now.
-
-        Parameters
-        ----------
-        k : int, default=None
-        scores : {"decision", "proba"}, default="decision"
-        labels, exclude, label_weight : object, default=None
-            All as of :meth:`predict_topk`, for all samples.
-
-        Returns
-        -------
-        predictor : object
-            ``predictor(X)`` returns ``(labels, scores)`` of :meth:`predict_topk`. It has the
-            attributes ``classes_``, ``k`` and ``scores``.
-        """
-        check_is_fitted(self)
+    def _predictor(self, k: int | None, scores: str, only: dict[str, Any]) -> "StackPredictor":
         now = as_it_is(self)
-        only: dict[str, Any] = {"labels": labels, "exclude": exclude, "label_weight": label_weight}
         restriction = read_restriction(now.classes_, 1, **only)
         k = check_k(k, len(now.classes_)) if restriction is None else restriction.check_k(k, False)
-        check_kind_of_scores(now, scores, label_weight)
+        check_kind_of_scores(now, scores, only["label_weight"])
         return StackPredictor(now, k, scores, only)
 
     def predict(self, X: MatrixLike) -> Matrix:
