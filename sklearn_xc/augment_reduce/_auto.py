@@ -248,6 +248,7 @@ def alpha_of(model: BaseSoftmaxClassifier, settings: PassSettings) -> float:
 def entries_of(model: BaseSoftmaxClassifier, coordinates: Coordinates) -> np.ndarray:
     """Return samples of all parts that have each feature, for the shares of the penalty."""
     # Once shifted to its mean, a column has no zeros.
-    n_rows = model._state.seen.n_rows
-    entries = model._state.moments.entries_of_feature(n_rows)
+    n_rows, moments = model._state.seen.n_rows, model._state.moments
+    # Of rows like those that the moments are of, which may be fewer.
+    entries = moments.n_entries * (n_rows / max(moments.n_rows, 1))
     return entries if coordinates.mean is None else np.where(coordinates.mean, n_rows, entries)

@@ -99,10 +99,6 @@ class FeatureMoments:
         """Entries of a sample on average."""
         return float(self.weight.sum() / self.weight_of_rows) if self.weight_of_rows else 0.0
 
-    def entries_of_feature(self, n_rows: float) -> np.ndarray:
-        """Return rows that have each feature, out of `n_rows` rows like those seen."""
-        return self.n_entries * (n_rows / max(self.n_rows, 1))
-
     def _deviation(self) -> np.ndarray:
         total = max(self.weight_of_rows, np.finfo(float).tiny)
         return np.sqrt(np.maximum(self.second / total - (self.first / total) ** 2, 0))

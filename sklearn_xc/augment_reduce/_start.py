@@ -29,7 +29,7 @@ def start_of(
     codes: np.ndarray,
     sample_weight: np.ndarray | None,
     seed: int,
-    made: bool = True,
+    made: bool,
 ) -> tuple[Any, np.ndarray]:
     """Return weights and intercepts of a cold start; the weights are None where they are zeros that
     are not to be `made`.

@@ -23,17 +23,11 @@ from ..utils._parallel import effective_threads
 from ..utils._rows import Rows
 from ..utils._scratch import Scratch
 from ..utils._typing import LabelsLike, Matrix, MatrixLike
-from ._explain import (
-    check_options,
-    explain_rows,
-    places_of_labels,
-    predicted_places,
-)
+from ._explain import check_options, explain_rows, places_of_labels, predicted_places
 from ._explanation import Explanations
 from ._fit_labels import TakesLabels
 from ._fitted import check_labels_and_counts, check_shape
 from ._label_counts import LabelReport, counts_of_codes, report_of
-from ._labels import accuracy, labels_to_score
 from ._linear_model import IndexCache, LinearScores
 from ._predict_topk import PredictsTopK, topk_of_scores
 from ._topk_predictor import AnswersSingleRows
@@ -363,24 +357,6 @@ class BaseXCClassifier(
         pattern = model.positives(rows, n_threads)
         self._warn_if_nearly_empty(np.diff(pattern.indptr), "score above zero")
         return encoding.indicator(pattern)
-
-    def score(self, X: MatrixLike, y: LabelsLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the share of samples whose class, or whole set of labels, is predicted.
-
-        Parameters
-        ----------
-        X : array-like or sparse, shape (n_samples, n_features)
-        y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
-            The columns of a DataFrame go by their names. With ``graded=True`` every label that is
-            not 0 is true.
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        score : float
-        """
-        check_is_fitted(self)
-        return accuracy(self, X, labels_to_score(self, y), sample_weight)
 
     _topk = topk_of_scores
 

@@ -70,8 +70,7 @@ def check_labels_and_counts(model: BaseEstimator, mapped: bool) -> None:
 
 def check_shape(state: Mapping[str, Any], shape: tuple[int, ...], n_inputs: int) -> None:
     """Refuse weights that are loaded with labels or features of other numbers."""
-    # The very kinds: `len` and `.shape` of another kind could say what fits here and something else
-    # to a kernel.
+    # The very kinds: `len` and `.shape` of another kind could fit here, and not in a kernel.
     encoding, classes, n_features = (state[n] for n in ("_encoding", "classes_", "n_features_in_"))
     if not isinstance(encoding, LabelEncoding) or not isinstance(classes, np.ndarray):
         raise ValueError("the labels are of the wrong kind")

@@ -65,17 +65,17 @@ class LabelReport:
     @property
     def precision(self) -> np.ndarray:
         """Share of the label's predictions that were true."""
-        return _share(self.n_hits, self.n_predicted)
+        return share_of(self.n_hits, self.n_predicted)
 
     @property
     def recall(self) -> np.ndarray:
         """Share of the label's held-out samples for which it was predicted."""
-        return _share(self.n_hits, self.n_true)
+        return share_of(self.n_hits, self.n_true)
 
     @property
     def f1(self) -> np.ndarray:
         """Harmonic mean of precision and recall."""
-        return _share(2 * self.n_hits, self.n_true + self.n_predicted)
+        return share_of(2 * self.n_hits, self.n_true + self.n_predicted)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -116,7 +116,7 @@ class LabelReport:
         return pandas.DataFrame(columns, index=pandas.Index(self.labels, name="label"))
 
 
-def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+def share_of(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
     """Return part / whole, nan where the whole is 0."""
     return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
 
@@ -187,7 +187,7 @@ def report_of(
     classes: np.ndarray,
     weights: WeightStore,
     support: np.ndarray | None,
-    held_out_counts: np.ndarray | None = None,
+    held_out_counts: np.ndarray | None,
 ) -> LabelReport:
     """Return the report of an estimator with these weights, and counts of `counts_of_codes`.
 

@@ -40,7 +40,7 @@ class Texts(NamedTuple):
         """Return the samples with the texts below them; as they are if there are no texts."""
         return rows if self.rows is None or not self.n else stacked(rows, self.rows, empty)
 
-    def labels_below(self, Y: Matrix, binary: bool = False) -> Matrix:
+    def labels_below(self, Y: Matrix, binary: bool) -> Matrix:
         """Return the labels of the samples and those of the texts.
 
         Y is as `_labels.encode` or `_labels.codes_of` returns it; `binary` says whether it has the

@@ -36,13 +36,6 @@ LABEL_LISTS = (
 )
 
 
-def answer_container(given: type) -> type:
-    """Return the class of sparse predictions: that of fit's y, or csr_array by configuration."""
-    # scikit-learn 1.9 has `set_config(sparse_interface=...)`. Its default, "spmatrix", does not
-    # tell whether somebody has chosen it, so that only "sparray" changes what is returned.
-    return sparse.csr_array if get_config().get("sparse_interface") == "sparray" else given
-
-
 @record(
     kind=is_one_of("binary", "multiclass", "multilabel"),
     classes_=is_labels,
@@ -81,9 +74,12 @@ class LabelEncoding:
 
         In a csr_array if scikit-learn is configured so.
         """
-        if self.container is not None:
-            return answer_container(self.container)(pattern.astype(self.dtype))
-        return pattern.astype(self.dtype).toarray()
+        if self.container is None:
+            return pattern.astype(self.dtype).toarray()
+        # scikit-learn 1.9 has `set_config(sparse_interface=...)`. Its default, "spmatrix", does not
+        # tell whether somebody has chosen it, so that only "sparray" changes what is returned.
+        as_array = get_config().get("sparse_interface") == "sparray"
+        return (sparse.csr_array if as_array else self.container)(pattern.astype(self.dtype))
 
 
 def check_labels(y: Any, grades: str = REFUSED) -> None:
@@ -249,8 +245,7 @@ def encode(
     """
     if sparse.issparse(y):
         return encode_indicator(y, names, grades)
-    # A column is taken for classes, as scikit-learn takes it, and not for an indicator of one
-    # label.
+    # A column is taken for classes, as scikit-learn takes it, not for an indicator of one label.
     if y.ndim == 2 and y.shape[1] == 1:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected. Please change the shape "
@@ -312,7 +307,7 @@ def _unique_objects(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def encode_indicator(
-    y: Matrix, names: np.ndarray | None, grades: str = REFUSED
+    y: Matrix, names: np.ndarray | None, grades: str
 ) -> tuple[LabelEncoding, sparse.csr_array]:
     """Encode an indicator of any width, as :func:`encode` does."""
     n_samples, n_classes = y.shape

@@ -144,8 +144,7 @@ def check_kind_of_scores(
             "label_weight is added to scores, and sums with it are no probabilities: use "
             "scores='decision'"
         )
-    # Looked up, not called: a method that depends on a parameter says by itself why it is not
-    # there.
+    # Looked up, not called: a method that depends on a parameter says itself why it is missing.
     try:
         model.predict_proba  # noqa: B018
     except AttributeError as error:

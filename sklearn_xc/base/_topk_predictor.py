@@ -19,7 +19,7 @@ from ._validation import as_it_is
 
 
 class AnswersSingleRows:
-    """Mixin of `topk_predictor`, for classifiers whose scores come from an index."""
+    """Mixin of `topk_predictor`; ``_predictor`` makes one, here by the scores of an index."""
 
     def topk_predictor(
         self,
@@ -29,7 +29,7 @@ class AnswersSingleRows:
         labels: LabelsLike | None = None,
         exclude: LabelsLike | None = None,
         label_weight: ArrayLike | dict | None = None,
-    ) -> "TopkPredictor":
+    ) -> Any:
         """Return an object that answers for single samples faster than :meth:`predict_topk`.
 
         Checks of the estimator, the weights of some labels only, and changed intercepts are made
@@ -50,7 +50,7 @@ class AnswersSingleRows:
 
         Returns
         -------
-        predictor : TopkPredictor
+        predictor : object
             ``predictor(X)`` returns ``(labels, scores)`` of :meth:`predict_topk`. It has the
             attributes ``classes_``, ``k`` and ``scores``.
 
@@ -61,7 +61,12 @@ class AnswersSingleRows:
             probabilities.
         """
         check_is_fitted(self)
-        return TopkPredictor(as_it_is(self), k, scores, labels, exclude, label_weight)
+        only = {"labels": labels, "exclude": exclude, "label_weight": label_weight}
+        return self._predictor(k, scores, only)
+
+    def _predictor(self, k: int | None, scores: str, only: dict[str, Any]) -> Any:
+        """Return the predictor; `only` has the restriction of labels and their weights."""
+        return TopkPredictor(as_it_is(self), k, scores, **only)
 
 
 class TopkPredictor:

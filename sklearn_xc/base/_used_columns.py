@@ -54,8 +54,7 @@ class KeepsUsedColumns:
             may = not dense and self._may_keep_few()
             self._columns = used_columns(features(), n_columns) if may else None
         elif before is not None:
-            # Columns never leave: weights of a column without entries in this call stay as they
-            # are.
+            # Columns never leave: weights of a column without entries in this call stay.
             parts = [before, np.unique(features()), self._columns_by_hand()]
             self._columns = np.unique(np.concatenate(parts)).astype(np.int32)
             if len(self._columns) > len(before):

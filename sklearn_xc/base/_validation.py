@@ -177,8 +177,7 @@ def validate_fit(
     X, y = validate_data(estimator, X, y, accept_sparse="csr", multi_output=True)
     if not estimator._multilabel:
         refuse_indicator(estimator, y)
-    # Before the labels are encoded: an indicator of 10**9 columns costs nothing, names of as many
-    # do.
+    # Before labels are encoded: an indicator of 10**9 columns costs nothing, names for it do.
     if y.ndim == 2:
         estimator._require_size(y.shape[1], _n_columns_to_pay(estimator, X))
     given = getattr(estimator, "label_names", None)

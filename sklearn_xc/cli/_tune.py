@@ -21,11 +21,7 @@ prints the options to give to `sklearn-xc train`."""
 HELD_OUT = {"--held-out": {"type": float, "default": 0.2, "metavar": "SHARE", "help": "to measure"}}
 OPTIONS = {**FILE, **COLUMNS, **LEARNING, **HELD_OUT, **JSON}
 OF_TRAIN = {"method": "ppdsparse", "scratch": None, "set": [], "label_texts": None}
-FEATURES: dict[str, dict] = {
-    "": {},
-    "--ngrams 2": {"ngrams": 2},
-    "--chars": {"chars": True},
-}
+FEATURES: dict[str, dict] = {"": {}, "--ngrams 2": {"ngrams": 2}, "--chars": {"chars": True}}
 PENALTIES = "0.3*rows", "3*rows"  # of l2, beside "auto"
 
 

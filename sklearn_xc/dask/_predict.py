@@ -124,7 +124,7 @@ def predict_topk(
     model = delayed(estimator, pure=True)
     options = k, scores, sparse_output, names
     answer, sizes = delayed(_block, pure=True), X.chunks[0]
-    shared = delayed(only.for_all(), pure=True)
+    shared = delayed(only.shared, pure=True)
     blocks = [
         answer(model, block, *options, shared, only.of_block(number))
         for number, block in enumerate(X.to_delayed().ravel())
@@ -185,7 +185,7 @@ class _Restrictions:
                 by_row[name] = sparse.csr_array(parts, shape=(n_rows, len(classes)))
         if label_weight is not None:
             shared["label_weight"] = checked_weight(label_weight, classes)
-        self._by_row, self._shared = by_row, shared
+        self._by_row, self.shared = by_row, shared  # arguments of `predict_topk`
         self._whole = read_restriction(classes, n_rows, **by_row, **shared)
 
     def _named(self, given: LabelsLike, classes: np.ndarray, n_rows: int, name: str) -> Named:
@@ -204,10 +204,6 @@ class _Restrictions:
         if self._whole is None:
             return check_k(k, self._n_classes)
         return self._whole.check_k(k, ragged)
-
-    def for_all(self) -> dict[str, Any]:
-        """Return the arguments of `predict_topk` that all samples share."""
-        return self._shared
 
     def of_block(self, number: int) -> dict[str, sparse.csr_array]:
         """Return the arguments of `predict_topk` for the samples of a block."""

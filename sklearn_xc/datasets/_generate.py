@@ -188,8 +188,7 @@ def make_xc_classification(
     if topics is None:
         labels = _power_law(rng, label_ptr[-1], p.n_classes, p.class_exponent)
     else:
-        row_topic = topics.draw(rng, p.n_samples)
-        labels = topics.labels(rng, row_topic, label_ptr, p.topic_share)
+        labels = topics.labels(rng, label_ptr, p.topic_share)
     # a class that never occurs cannot be learnt: one sample each, chosen at random, is relabelled
     if p.n_labels is None and p.n_samples >= p.n_classes:
         labels[rng.permutation(p.n_samples)[: p.n_classes]] = np.arange(p.n_classes)
@@ -197,30 +196,39 @@ def make_xc_classification(
     characteristic = rng.integers(p.n_features, size=shape, dtype=np.int32)
 
     # Tokens are drawn block by block: arrays of all tokens would take several times the result.
-    blocks = []
-    for start in range(0, p.n_samples, _ROWS_PER_BLOCK):
-        ptr = label_ptr[start : start + _ROWS_PER_BLOCK + 1]
-        indptr = _row_starts(rng, len(ptr) - 1, p.n_tokens)
-        # first every token is of no label; then a share is replaced, by one draw from [0, 1): below
-        # `signal` by a feature of a label, in the next `topic_signal` by a feature of the topic
-        features = _zipf(rng, indptr[-1], p)
-        source = rng.random(len(features))
-        from_label = np.flatnonzero(source < p.signal)
-        # token t is of the sample whose slice of `indptr` it lies in
-        rows = np.searchsorted(indptr, from_label, side="right") - 1
-        token_labels = labels[rng.integers(ptr[rows], ptr[rows + 1])]
-        features[from_label] = characteristic[
-            token_labels, rng.integers(p.n_characteristic, size=len(rows))
-        ]
-        if topics is not None:
-            of_topic = (source >= p.signal) & (source < p.signal + p.topic_signal)
-            rows = np.searchsorted(indptr, np.flatnonzero(of_topic), side="right") - 1 + start
-            features[of_topic] = topics.features(rng, row_topic[rows])
-        blocks.append(_unit_rows_of_counts(features, indptr, p.n_features))
-    X = sp.vstack(blocks, format="csr")
-    if p.n_labels is None:
-        return X, labels
-    return X, _indicator(labels, label_ptr, p.n_classes)
+    starts = range(0, p.n_samples, _ROWS_PER_BLOCK)
+    drawn = p, label_ptr, labels, characteristic, topics
+    X = sp.vstack([_block(rng, start, *drawn) for start in starts], format="csr")
+    return X, labels if p.n_labels is None else _indicator(labels, label_ptr, p.n_classes)
+
+
+def _block(
+    rng: np.random.Generator,
+    start: int,
+    p: SimpleNamespace,
+    label_ptr: np.ndarray,
+    labels: np.ndarray,
+    characteristic: np.ndarray,
+    topics: "_Topics | None",
+) -> sp.csr_matrix:
+    """Return a block of samples, from `start` on."""
+    ptr = label_ptr[start : start + _ROWS_PER_BLOCK + 1]
+    indptr = _row_starts(rng, len(ptr) - 1, p.n_tokens)
+    # first every token is of no label; then a share is replaced, by one draw from [0, 1): below
+    # `signal` by a feature of a label, in the next `topic_signal` by a feature of the topic
+    features = _zipf(rng, indptr[-1], p)
+    source = rng.random(len(features))
+    from_label = np.flatnonzero(source < p.signal)
+    # token t is of the sample whose slice of `indptr` it lies in
+    rows = np.searchsorted(indptr, from_label, side="right") - 1
+    token_labels = labels[rng.integers(ptr[rows], ptr[rows + 1])]
+    own = rng.integers(p.n_characteristic, size=len(rows))
+    features[from_label] = characteristic[token_labels, own]
+    if topics is not None:
+        of_topic = (source >= p.signal) & (source < p.signal + p.topic_signal)
+        rows = np.searchsorted(indptr, np.flatnonzero(of_topic), side="right") - 1 + start
+        features[of_topic] = topics.features(rng, rows)
+    return _unit_rows_of_counts(features, indptr, p.n_features)
 
 
 def _parameters(preset: str, given: dict[str, Any]) -> SimpleNamespace:
@@ -269,13 +277,12 @@ class _Topics:
         position = rng.random(n) * self.before[-1]
         return np.searchsorted(self.before[self.starts[1:-1]], position, side="right")
 
-    def labels(
-        self, rng: np.random.Generator, row_topic: np.ndarray, label_ptr: np.ndarray, share: float
-    ) -> np.ndarray:
-        """Return a class for each place, of the topic of its sample or of any."""
+    def labels(self, rng: np.random.Generator, label_ptr: np.ndarray, share: float) -> np.ndarray:
+        """Draw a topic of each sample, and a class for each place, of that topic or of any."""
+        self.of_row = self.draw(rng, len(label_ptr) - 1)
         # By inversion: a uniform number between the sums of sizes before the first and after the
         # last class of the topic, and the class whose share of the sum it falls into.
-        topic = np.repeat(row_topic, np.diff(label_ptr))
+        topic = np.repeat(self.of_row, np.diff(label_ptr))
         other = rng.random(len(topic)) >= share
         topic[other] = self.draw(rng, int(other.sum()))
         first, last = self.before[self.starts[topic]], self.before[self.starts[topic + 1]]
@@ -285,9 +292,9 @@ class _Topics:
         # rounding may reach the class before or after
         return self.classes[np.clip(place - 1, self.starts[topic], self.starts[topic + 1] - 1)]
 
-    def features(self, rng: np.random.Generator, topics: np.ndarray) -> np.ndarray:
-        """Return a feature of each of the topics."""
-        return self.own[topics, rng.integers(self.own.shape[1], size=len(topics))]
+    def features(self, rng: np.random.Generator, rows: np.ndarray) -> np.ndarray:
+        """Return a feature of the topic of each of these samples."""
+        return self.own[self.of_row[rows], rng.integers(self.own.shape[1], size=len(rows))]
 
 
 def _check_number(name: str, value: Any, kind: type, smallest: float, largest: float) -> None:
@@ -338,8 +345,7 @@ def _unit_rows_of_counts(
 ) -> sp.csr_matrix:
     """Return CSR rows of length 1, whose entries are like the counts of features."""
     X = sp.csr_matrix(
-        (np.ones(len(features), np.float32), features, indptr),
-        shape=(len(indptr) - 1, n_features),
+        (np.ones(len(features), np.float32), features, indptr), shape=(len(indptr) - 1, n_features)
     )
     X.sum_duplicates()
     lengths = np.sqrt(np.add.reduceat(X.data**2, X.indptr[:-1]))  # no row is empty

@@ -22,7 +22,7 @@ def read_numbers(path: str, kind: str) -> tuple[sparse.csr_matrix, sparse.csr_ma
 
 
 def write_numbers(
-    path: str, kind: str, X: MatrixLike, Y: LabelsLike, names: Iterable | None = None
+    path: str, kind: str, X: MatrixLike, Y: LabelsLike, names: Iterable | None
 ) -> None:
     """Write features and an indicator, and the names of its columns into a file next to them."""
     if kind == "pecos":

@@ -23,6 +23,7 @@ from scipy.special import log_softmax, wrightomega
 
 from ..softmax._coordinates import Weights
 from ..training._lazy_scale import fold
+from ..utils._csr import as_dense
 from ..utils._random import stream
 from ..utils._rows import Rows
 from ..utils._typing import Matrix
@@ -107,7 +108,7 @@ class ImplicitBatches(Solver):
             self.u[batch],
             np.broadcast_to(np.asarray(rates, dtype=np.float64), len(batch)),
             log_factor,
-            dense(X @ X.T),
+            as_dense(X @ X.T),
             shrinkage,
             self.settings.intercept,
         )
@@ -133,11 +134,6 @@ def draw_others(
     drawn = rng.choice(n_classes - len(labels), n_drawn, replace=False, shuffle=False)
     # The i-th of the classes that are no label is i plus the number of labels below it.
     return drawn + np.searchsorted(labels - np.arange(len(labels)), drawn, side="right")
-
-
-def dense(matrix: Matrix) -> np.ndarray:
-    """Return a matrix as an array."""
-    return matrix.toarray() if sparse.issparse(matrix) else matrix
 
 
 def block_of_rows(rows: Rows, batch: np.ndarray) -> tuple[np.ndarray, Matrix]:

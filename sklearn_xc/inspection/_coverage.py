@@ -9,12 +9,12 @@ from ..metrics._coverage import coverage_curve
 from ..topk._predict import predict_topk
 from ..utils._typing import LabelsLike, MatrixLike
 from ..utils._unwrap import find_inner
-from ._display import Axes, DrawsOnAxes, draw_curve, name_of, names_for
+from ._display import Axes, DrawsCurve, draw_curve, name_of, names_for
 
 LEAST = 20  # samples answered, of which an accuracy is drawn
 
 
-class CoverageDisplay(DrawsOnAxes):
+class CoverageDisplay(DrawsCurve):
     """Accuracy of the surest answers against the share of samples that they are.
 
     To read off: how many samples a model can answer by itself with an accuracy of, say, 0.9, the
@@ -166,33 +166,14 @@ class CoverageDisplay(DrawsOnAxes):
 
     _least = 0.0  # share of samples from which the curve is drawn
 
-    def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> Self:
-        """Draw the curve.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            By default those of a new figure. Several displays can share one.
-        name : str, default=None
-            By default the one the display was made with.
-        **kwargs : dict
-            For ``ax.plot``.
-
-        Returns
-        -------
-        display : CoverageDisplay
-            self, with the attributes.
-        """
-        ax = self._axes(ax)
-        name = self.name if name is None else name
+    def _draw(self, ax: Axes, name: str | None, given: dict[str, Any]) -> None:
         label = f"mean {self.area:.3f}" if name is None else f"{name}, mean {self.area:.3f}"
         # At least its end, where there are fewer samples than that.
         drawn = self.coverage >= min(self._least, 1.0)
-        style = {"label": label, **kwargs}
+        style = {"label": label, **given}
         self.line_ = draw_curve(ax, self.coverage[drawn], self.accuracy[drawn], **style)
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
         ax.set_xlabel("share of the samples that are answered")
         ax.set_ylabel("share of right answers")
         ax.grid(alpha=0.3)
         ax.legend(loc="lower left", frameon=False)
-        return self

@@ -1,6 +1,6 @@
 """Plotting helpers shared by the displays."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -31,6 +31,36 @@ class DrawsOnAxes:
             _, ax = pyplot.subplots(layout="constrained")
         self.ax_, self.figure_ = ax, ax.figure
         return ax
+
+
+class DrawsCurve(DrawsOnAxes):
+    """Mixin of displays with a `name` and a curve, which ``_draw(ax, name, given)`` draws."""
+
+    name: str | None
+
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> Self:
+        """Draw the curve.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            By default those of a new figure. Several displays can share one.
+        name : str, default=None
+            By default the one the display was made with.
+        **kwargs : dict
+            For ``ax.plot``.
+
+        Returns
+        -------
+        display : object
+            self, with the attributes.
+        """
+        self._draw(self._axes(ax), self.name if name is None else name, kwargs)
+        return self
+
+    def _draw(self, ax: Axes, name: str | None, given: dict[str, Any]) -> None:
+        """Draw on the axes; `given` is for ``ax.plot``, in the place of the usual one."""
+        raise NotImplementedError
 
 
 def ranked(estimator: Any, X: MatrixLike, k: int | None, most: int) -> tuple[np.ndarray, Any]:

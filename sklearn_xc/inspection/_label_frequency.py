@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..base._label_counts import share_of
 from ..metrics._label_sets import label_sets
 from ..metrics._ranking import rank, true_labels
 from ..utils._typing import LabelsLike, MatrixLike
@@ -85,12 +86,12 @@ class LabelFrequencyDisplay(DrawsOnAxes):
     @property
     def recall(self) -> np.ndarray:
         """Share of the true labels of each bin that were found."""
-        return _share(self.n_hits, self.n_true)
+        return share_of(self.n_hits, self.n_true)
 
     @property
     def precision(self) -> np.ndarray:
         """Share of the predictions of each bin's labels that were true."""
-        return _share(self.n_hits, self.n_predicted)
+        return share_of(self.n_hits, self.n_predicted)
 
     @classmethod
     def from_estimator(
@@ -252,11 +253,6 @@ def _ticks(bins: np.ndarray, n_labels: np.ndarray) -> list[str]:
     if max(map(len, spans)) > WIDEST_SPAN:
         spans = [span.replace("\u2013", "\u2013\n") for span in spans]
     return [f"{span}\n({n})" for span, n in zip(spans, n_labels, strict=True)]
-
-
-def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    """Divide part by whole; nan where the whole is 0."""
-    return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
 
 
 def _check_metric(metric: str) -> None:

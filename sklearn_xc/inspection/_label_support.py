@@ -8,11 +8,11 @@ from scipy import sparse
 
 from ..metrics._ranking import true_labels
 from ..utils._typing import LabelsLike
-from ._display import Axes, DrawsOnAxes, draw_curve
+from ._display import Axes, DrawsCurve, draw_curve
 from ._training import report_of_training
 
 
-class LabelSupportDisplay(DrawsOnAxes):
+class LabelSupportDisplay(DrawsCurve):
     """Training samples of the labels, from the most frequent to the rarest, on logarithmic axes.
 
     Most sets with many labels are nearly a line: few labels have most samples, most labels few.
@@ -107,26 +107,9 @@ class LabelSupportDisplay(DrawsOnAxes):
         n = int(np.count_nonzero(counts))
         return cls(counts[:n], len(counts) - n, name=name)
 
-    def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> Self:
-        """Draw the line.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            By default those of a new figure. Several displays can share one.
-        name : str, default=None
-            By default the one the display was made with.
-        **kwargs : dict
-            For ``ax.plot``.
-
-        Returns
-        -------
-        display : LabelSupportDisplay
-            self, with the attributes.
-        """
-        ax = self._axes(ax)
+    def _draw(self, ax: Axes, name: str | None, given: dict[str, Any]) -> None:
         places = np.arange(1, len(self.support) + 1)
-        style = {"label": self.name if name is None else name, "drawstyle": "steps-mid", **kwargs}
+        style = {"label": name, "drawstyle": "steps-mid", **given}
         self.line_ = draw_curve(ax, places, self.support, **style)
         ax.set(xscale="log", yscale="log")
         for axis in (ax.xaxis, ax.yaxis):  # 1, 10, 100, without powers
@@ -139,4 +122,3 @@ class LabelSupportDisplay(DrawsOnAxes):
         ax.grid(alpha=0.3)
         if ax.get_legend_handles_labels()[1]:
             ax.legend()
-        return self

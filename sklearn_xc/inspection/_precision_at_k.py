@@ -10,7 +10,7 @@ from ..utils._typing import LabelsLike, MatrixLike
 from ._display import (
     GREY,
     Axes,
-    DrawsOnAxes,
+    DrawsCurve,
     default_k,
     draw_curve,
     has_curves,
@@ -22,7 +22,7 @@ from ._display import (
 MOST = 10  # ranks drawn where the user says nothing
 
 
-class PrecisionAtKDisplay(DrawsOnAxes):
+class PrecisionAtKDisplay(DrawsCurve):
     """Precision at k against k, and the best that any ranking could reach.
 
     Samples with fewer than k true labels keep precision at k below one even for a perfect ranking:
@@ -161,24 +161,7 @@ class PrecisionAtKDisplay(DrawsOnAxes):
         true = [weight @ np.minimum(ranking.n_true, cut) for cut in k]
         return cls(hits / k, np.array(true) / k, name=name)
 
-    def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> Self:
-        """Draw the curve.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            By default those of a new figure. Several displays can share one.
-        name : str, default=None
-            By default the one the display was made with.
-        **kwargs : dict
-            For ``ax.plot``.
-
-        Returns
-        -------
-        display : PrecisionAtKDisplay
-            self, with the attributes.
-        """
-        ax = self._axes(ax)
+    def _draw(self, ax: Axes, name: str | None, given: dict[str, Any]) -> None:
         k = np.arange(1, len(self.precision) + 1)
         self.attainable_ = None
         # Once in the axes: displays that share them are taken to be of the same samples.
@@ -188,9 +171,9 @@ class PrecisionAtKDisplay(DrawsOnAxes):
         style: dict[str, Any] = {
             "marker": "o",
             "markersize": 4,
-            "label": self.name if name is None else name,
+            "label": name,
         }
-        self.line_ = draw_curve(ax, k, self.precision, **{**style, **kwargs})
+        self.line_ = draw_curve(ax, k, self.precision, **{**style, **given})
         ax.set(xlabel="k, labels looked at", ylabel="precision at k")
         ax.set_ylim(0, 1.02)
         # Every k, or about ten of them, with whole numbers between.
@@ -198,4 +181,3 @@ class PrecisionAtKDisplay(DrawsOnAxes):
         ax.grid(alpha=0.3)
         if ax.get_legend_handles_labels()[1]:
             ax.legend()
-        return self

@@ -9,13 +9,13 @@ from ..metrics import reliability_curve
 from ..topk._predict import predict_topk
 from ..utils._typing import LabelsLike, MatrixLike
 from ..utils._unwrap import find_inner
-from ._display import GREY, Axes, DrawsOnAxes, draw_curve, has_curves, name_of, names_for
+from ._display import GREY, Axes, DrawsCurve, draw_curve, has_curves, name_of, names_for
 
 N_BINS = 15  # as in expected_calibration_error
 SMALLEST, LARGEST = 12, 120  # areas of the points, in square points
 
 
-class ReliabilityDisplay(DrawsOnAxes):
+class ReliabilityDisplay(DrawsCurve):
     """Reliability diagram of the k best labels: share of true ones against their probability.
 
     Points on the diagonal are calibrated; below it, probabilities are too high. The area of a
@@ -194,30 +194,12 @@ class ReliabilityDisplay(DrawsOnAxes):
         )
         return cls(*curve, k=k, name=name).plot(ax, **kwargs)
 
-    def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> Self:
-        """Draw the diagram.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            By default those of a new figure. Several displays can share one.
-        name : str, default=None
-            By default the one the display was made with.
-        **kwargs : dict
-            For ``ax.plot``.
-
-        Returns
-        -------
-        display : ReliabilityDisplay
-            self, with the attributes.
-        """
-        ax = self._axes(ax)
+    def _draw(self, ax: Axes, name: str | None, given: dict[str, Any]) -> None:
         # The diagonal once, whatever number of displays share the axes.
         if not has_curves(ax):
             ax.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1, label="calibrated")
-        name = self.name if name is None else name
         label = f"error {self.error:.3f}" if name is None else f"{name}, error {self.error:.3f}"
-        style = {"label": label, **kwargs}
+        style = {"label": label, **given}
         self.line_ = draw_curve(ax, self.prob_pred, self.prob_true, **style)
         # The area of a point, not its width, is what a reader compares.
         areas = SMALLEST + (LARGEST - SMALLEST) * self.weight / self.weight.max()
@@ -228,4 +210,3 @@ class ReliabilityDisplay(DrawsOnAxes):
         ax.set_ylabel("share of true labels")
         ax.grid(alpha=0.3)
         ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), frameon=False)  # hides no point
-        return self

@@ -123,18 +123,13 @@ def passes(model: BaseEstimator, form: str, n_samples: int, n_weights: int) -> i
     found = number_of_passes(model.max_iter, PASSES, n_samples, model.batch_size)
     if model.max_iter == "auto" and form == "columns":
         steps = STEPS_BY_COLUMN * min(1.0, n_samples / n_weights)
-        # Up to STEPS_BY_COLUMN steps; by the share, with fewer samples than weights no more than a
-        # few.
+        # Up to STEPS_BY_COLUMN steps; by the share, with fewer samples than weights only a few.
         found = max(found, int(np.ceil(steps / -(-n_samples // model.batch_size))))
     return found
 
 
 def settings_of(
-    params: BaseEstimator,
-    plan: Plan,
-    shape: tuple[int, int],
-    n_samples: int,
-    seen: RowsSeen | None,
+    params: BaseEstimator, plan: Plan, shape: tuple[int, int], n_samples: int, seen: RowsSeen | None
 ) -> StepSettings:
     """Return the settings of the steps of a call.
 
@@ -143,8 +138,7 @@ def settings_of(
     """
     batch_size, rate = params.batch_size, plan.learning_rate
     if seen is None:
-        # A step is on the sum over the size of a mini-batch: of few samples it would be a short
-        # one.
+        # A step is on the sum over the size of a mini-batch: of few samples it would be short.
         batch_size = max(1, min(batch_size, n_samples))
     elif params.decay != "inverse_steps":  # of which steps know by themselves
         rate *= share_of_part(params.decay, seen)

@@ -33,14 +33,7 @@ from ._parameters import CONSTRAINTS, PUBLISHED, SEARCH_PARAMS
 from ._partial_fit import LDGSInParts
 from ._prediction import embedded, has_probabilities
 from ._scores import EmbeddedScores
-from ._train import (
-    LDGSOutcome,
-    LDGSProblem,
-    drawn_table,
-    first_state,
-    fit_ldgs,
-    without_far_rows,
-)
+from ._train import LDGSOutcome, LDGSProblem, drawn_table, first_state, fit_ldgs, without_far_rows
 
 
 @savable
@@ -503,8 +496,7 @@ class LDGSClassifier(
             )
         W, state = self._kept_embeddings(), self._state
         b = np.asarray(self.intercept_, dtype=np.float32) + np.float32(state.threshold)
-        # Any two rows with this difference score alike; these have no mean, at which the ridge is
-        # least.
+        # Two rows with this difference score alike; these have no mean, where the ridge is least.
         if len(W) == 1:  # two classes, one score
             W, b = np.concatenate([-W, W]) / 2, np.concatenate([-b, b]) / 2
         squares = tuple(part.copy() for part in state.squares)
@@ -593,8 +585,7 @@ class LDGSClassifier(
         rows = self._feature_rows(X)
         table = self._kept_table()
         E = embedded(rows, table, self._threads(), None if table is None else self._column_map)
-        # Without a layer the samples are their own embeddings: what the caller changes must not be
-        # X.
+        # Without a layer the samples are their own embeddings: callers must not change X by them.
         return E.copy() if np.may_share_memory(E, rows.data) else E
 
     def _topk_probabilities(

@@ -92,8 +92,7 @@ class FeatureSteps(LDGSSteps):
             )
         else:
             found = self.few_gradients(Z, positives, losses)
-            # What `step_rows` reads is a dense gradient: zeros but at the few classes that have
-            # one.
+            # What `step_rows` reads is a dense gradient: zeros but at the few classes with one.
             Z[...] = 0
             for z, own, values, count in zip(Z, *found, strict=True):
                 z[own[:count]] = values[:count]

@@ -84,8 +84,7 @@ class ColumnLayout:
             starts = self.bounds[:-1]
             W[:, self.last] = -np.add.reduceat(W * W, starts, axis=1)
         elif self._constant:
-            # Each of the n_chunks last columns has an equal part, and each is multiplied by the
-            # constant.
+            # Each of the n_chunks last columns has an equal part, times the constant.
             W[:, self.last] = intercept[:, None] / (self._constant * len(self.last))
         return W
 

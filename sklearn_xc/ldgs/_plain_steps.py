@@ -96,8 +96,7 @@ class LDGSPlainSteps:
         """Return weights (n_features, n_places) and intercepts to start from, in these units."""
         if start is None:
             return exact_weights(None, np.zeros(self.n_classes), self.rows.shape[1])
-        # Copies: steps change the weights in place, and those of the estimator stay if the fit
-        # fails.
+        # Copies: steps change weights in place, and the estimator's stay if the fit fails.
         inside = weights_inside(self._coordinates, start.coef.copy(), start.intercept.copy())
         return exact_weights(*inside, self.rows.shape[1])
 

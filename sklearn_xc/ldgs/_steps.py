@@ -184,8 +184,7 @@ class LDGSSteps:
             of_H = self.back_and_step(
                 H, EntryLists(found.ids.ravel(), found.values.ravel(), *found.spans()), share, rate
             )
-        # The gradient in U is that in the embeddings, times the features: the chain rule through E
-        # = X U.
+        # The gradient in U is that in the embeddings E = X U, times the features: the chain rule.
         w, ridge = self.weights, self.ridge_U
         if w.U is not None and ridge is not None:
             of_E = self.layout.of_embeddings(of_H)

@@ -407,8 +407,7 @@ def _initial(
             rng = np.random.default_rng(seed)
             table = rng.standard_normal((n_features, dim), np.float32) / np.sqrt(dim)
     if plan.form == "features":
-        # A copy in any case: steps change it in place, and those of the estimator stay if the fit
-        # fails.
+        # A copy in any case: steps change it, and the estimator's weights stay if the fit fails.
         W = np.array(coef.T, dtype=np.float32, order="C")
         return FeatureWeights(W, np.array(intercept, np.float32), adaptive, squares)
     U = None

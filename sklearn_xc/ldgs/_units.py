@@ -81,9 +81,7 @@ class Units:
         """Of a typical row."""
         return float(np.exp(self.log_lengths / self.weight)) if self.weight else 1.0
 
-    def shift_and_scale(
-        self, n_rows: float | None = None
-    ) -> tuple[np.ndarray | None, float | np.ndarray]:
+    def shift_and_scale(self, n_rows: float | None) -> tuple[np.ndarray | None, float | np.ndarray]:
         """Return the offset of X, None or float64 (n_features,), and the factor applied after it.
 
         A number, or one for each column; columns that are constant keep the unit of the others.

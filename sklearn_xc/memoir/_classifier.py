@@ -14,6 +14,7 @@ from ..base._multiclass import TrainsInParts
 from ..base._used_columns import KeepsUsedColumns
 from ..base._validation import search_params, validate_warm_start
 from ..calibration._mixin import CalibratedMixin
+from ..training._class_weight import weights_of_labels
 from ..training._epochs import warn_if_still_rising
 from ..training._minibatches import sorted_by_class
 from ..utils._callbacks import Progress, with_callbacks
@@ -22,7 +23,7 @@ from ..utils._random import stream
 from ..utils._records import savable
 from ..utils._typing import LabelsLike, Matrix, MatrixLike, RandomState
 from ._auto import PUBLISHED, bias_of, passes_of, settings_of
-from ._data import MemoirData, factors_of_texts, with_class_weight
+from ._data import MemoirData, with_class_weight
 from ._fitted import check_loaded
 from ._growing_weights import GrowingWeights, Iterates, of_length_one, outside
 from ._parameters import CONSTRAINTS, SEARCH_PARAMS
@@ -357,7 +358,9 @@ class MemoirSVC(KeepsUsedColumns, CalibratedMixin, TrainsInParts, BaseXCClassifi
             of_classes = self.class_weight, self.classes_
             weight, totals = with_class_weight(*of_classes, codes, s)
             data, kept_apart = MemoirData(rows, codes, weight).split(self, rng, s)
-            data = data.with_texts(texts, factors_of_texts(*of_classes, totals))
+            # There are no totals exactly where there is no class_weight.
+            factors = None if totals is None else weights_of_labels(*of_classes, totals)
+            data = data.with_texts(texts, factors)
             if start is None:
                 state = MemoirState(coordinates=data.coordinates(self))
             else:

@@ -94,14 +94,6 @@ class MemoirData(NamedTuple):
         return f1_score(*scored, average="macro", zero_division=0, sample_weight=weight)
 
 
-def factors_of_texts(
-    class_weight: dict | str | None, classes: np.ndarray, totals: np.ndarray | None
-) -> np.ndarray | None:
-    """Return weights of the classes, by the samples counted so far; None for weights of 1."""
-    # `with_class_weight` has no totals exactly where there is no class_weight.
-    return None if totals is None else weights_of_labels(class_weight, classes, totals)
-
-
 def with_class_weight(
     class_weight: dict | str | None,
     classes: np.ndarray,

@@ -1,13 +1,7 @@
 """Checks of the attributes of a fitted MemoirSVC."""
 
 from ..base._classifier import BaseXCClassifier
-from ..utils._records import (
-    is_a,
-    is_not_negative,
-    is_number,
-    is_text,
-    require_attributes,
-)
+from ..utils._records import is_a, is_not_negative, is_number, is_text, require_attributes
 from ._state import MemoirState
 
 

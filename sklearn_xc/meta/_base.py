@@ -1,34 +1,31 @@
 """Base of the classifiers that wrap another one and read its k best classes."""
 
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
 from inspect import signature
 from numbers import Integral, Real
 from typing import Any, TypeAlias
 
 import numpy as np
-import sklearn
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.validation import check_is_fitted
 
 from ..base._classifier import Interval, check_parameters
 from ..base._fitted import predicts_topk
-from ..base._labels import accuracy
 from ..base._predict_topk import PredictsTopK
+from ..base._scored_by_labels import ScoredByLabels
+from ..base._topk_predictor import AnswersSingleRows
 from ..model_selection._choices import choices_of, named_inside, with_choices_of
 from ..model_selection._cross_val_topk import codes_of
 from ..model_selection._out_of_fold import Labels, is_prefit, read_labels, splits_of
-from ..model_selection._routing import named_classes
+from ..model_selection._routing import named_classes, routing_enabled
 from ..persistence import SaveMixin
 from ..ppdsparse._classifier import PPDSparseClassifier
 from ..topk._predict import predict_topk, topk_predictor
 from ..topk._restriction import Restriction, best_of_each
 from ..utils._callbacks import FIT_CALLER, CallbackSupportMixin, InnerFits
-from ..utils._given_labels import in_order_of, plain_indicator, plain_labels
 from ..utils._matrix import in_rows, n_rows
 from ..utils._records import is_a, is_count, is_labels, is_number, require_attributes
 from ..utils._typing import LabelsLike, MatrixLike
@@ -44,11 +41,7 @@ FOLDS = [  # values of the parameter `cv`
 
 
 def best_classes(
-    estimator: BaseEstimator,
-    X: MatrixLike,
-    k: int,
-    response: str = "decision",
-    only: Restriction | None = None,
+    estimator: BaseEstimator, X: MatrixLike, k: int, response: str, only: Restriction | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return numbers and scores of the k best classes of an estimator, also inside a pipeline.
 
@@ -74,6 +67,8 @@ def best_classes(
 
 class BaseTopKWrapper(
     PredictsTopK,
+    AnswersSingleRows,
+    ScoredByLabels,
     SaveMixin,
     CallbackSupportMixin,
     ClassifierMixin,
@@ -95,7 +90,7 @@ class BaseTopKWrapper(
         # With routing enabled scikit-learn refuses a weight that nobody has requested; the default
         # is ours to request it for.
         estimator = PPDSparseClassifier(random_state=0)
-        if _routing_enabled():
+        if routing_enabled():
             estimator.set_fit_request(sample_weight=True)
         return estimator
 
@@ -152,7 +147,7 @@ class BaseTopKWrapper(
         weight = None
         if sample_weight is not None:
             weight = check_sample_weight(sample_weight, labels.truth.shape[0])
-        if _routing_enabled():
+        if routing_enabled():
             routed = process_routing(self, "fit", sample_weight=weight, **fit_params)
             split_params = routed.splitter.split if "splitter" in routed else {}
             return X, y, labels, weight, routed.estimator.fit, split_params
@@ -233,25 +228,6 @@ class BaseTopKWrapper(
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
 
-    def score(self, X: MatrixLike, y: LabelsLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the share of samples whose class, or whole set of labels, is predicted.
-
-        Parameters
-        ----------
-        X : whatever the estimator takes
-        y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
-            The columns of a DataFrame go by their names.
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        score : float
-        """
-        check_is_fitted(self)
-        if self._labels.kind == "multilabel":
-            y = plain_indicator(in_order_of(y, self.classes_))
-        return accuracy(self, X, plain_labels(y), sample_weight)
-
     def _check_loaded(self, mapped: bool) -> None:
         super()._check_loaded(mapped)
         require_attributes(
@@ -274,36 +250,7 @@ class BaseTopKWrapper(
     def __sklearn_is_fitted__(self) -> bool:
         return "estimator_" in vars(self)
 
-    @property
-    def classes_(self) -> np.ndarray:
-        """The classes of the estimator."""
-        check_is_fitted(self)
-        return self._labels.classes
-
-    def topk_predictor(
-        self,
-        k: int | None = None,
-        scores: str = "decision",
-        *,
-        labels: LabelsLike = None,
-        exclude: LabelsLike = None,
-        label_weight: ArrayLike | None = None,
-    ) -> Callable[[MatrixLike], tuple[np.ndarray, np.ndarray]]:
-        """Return an object that answers for single samples by the scores of the estimator.
-
-        Parameters
-        ----------
-        k : int, default=None
-        scores : {"decision", "proba"}, default="decision"
-        labels, exclude, label_weight : object, default=None
-            All as of :func:`sklearn_xc.topk_predictor`.
-
-        Returns
-        -------
-        predictor : object
-        """
-        check_is_fitted(self)
-        only = {"labels": labels, "exclude": exclude, "label_weight": label_weight}
+    def _predictor(self, k: int | None, scores: str, only: dict[str, Any]) -> Any:
         return topk_predictor(self.estimator_, k, scores, **only)
 
     def _best(
@@ -321,8 +268,3 @@ class BaseTopKWrapper(
         self, rows: MatrixLike, k: int, only: Restriction | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         return self._best(rows, k, "proba", only)
-
-
-def _routing_enabled() -> bool:
-    """Return whether scikit-learn routes metadata by requests."""
-    return sklearn.get_config().get("enable_metadata_routing", False)

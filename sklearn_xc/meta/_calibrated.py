@@ -242,33 +242,10 @@ class TopKCalibratedClassifier(WarnsIfNearlyEmpty, BaseTopKWrapper):
 
         return topk_probabilities(self.calibration_, best, k, only)
 
-    def topk_predictor(
-        self,
-        k: int | None = None,
-        scores: str = "decision",
-        *,
-        labels: LabelsLike = None,
-        exclude: LabelsLike = None,
-        label_weight: ArrayLike | None = None,
-    ) -> Callable[[MatrixLike], tuple[np.ndarray, np.ndarray]]:
-        """Return an object that answers for single samples; see :func:`sklearn_xc.topk_predictor`.
-
-        Parameters
-        ----------
-        k : int, default=None
-        scores : {"decision", "proba"}, default="decision"
-            The scores of the estimator, or probabilities.
-        labels, exclude, label_weight : object, default=None
-
-        Returns
-        -------
-        predictor : object
-        """
-        check_is_fitted(self)
-        only: dict[str, Any] = {"labels": labels, "exclude": exclude, "label_weight": label_weight}
+    def _predictor(self, k: int | None, scores: str, only: dict[str, Any]) -> Any:
         if scores == "decision":
-            return super().topk_predictor(k, **only)
-        check_kind_of_scores(self, scores, label_weight)
+            return super()._predictor(k, scores, only)
+        check_kind_of_scores(self, scores, only["label_weight"])
         return CalibratedPredictor(as_it_is(self), k, only)
 
     def predict_proba(self, X: MatrixLike) -> np.ndarray:

@@ -35,8 +35,7 @@ class KeptTexts:
         """Return texts, label -> list of str, by the places of their labels."""
         place = {label: i for i, label in enumerate(labels.tolist())}
         pairs = [(place[label], text) for label, some in texts.items() for text in some]
-        # A half of a pair of surrogates, which some exports hold, is no UTF-8, but a text all the
-        # same.
+        # A half of a pair of surrogates, which some exports hold, is no UTF-8, but still a text.
         encoded = [text.encode("utf-8", "surrogatepass") for _, text in pairs]
         starts = np.append(0, np.cumsum([len(text) for text in encoded], dtype=np.int64))
         letters = np.frombuffer(b"".join(encoded), dtype=np.uint8)

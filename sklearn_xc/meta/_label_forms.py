@@ -111,7 +111,7 @@ def _sorted(labels: list) -> np.ndarray:
 def _of_lists(y: Any, texts: dict, known: np.ndarray | None) -> Targets:
     """Return targets of lists of labels, as an indicator."""
     # A label that a list names twice counts once; fromkeys keeps the order.
-    rows = [list(dict.fromkeys(np.asarray(row).tolist() if _is_array(row) else row)) for row in y]
+    rows = [list(dict.fromkeys(row.tolist() if isinstance(row, np.ndarray) else row)) for row in y]
     named = [label for row in rows for label in row]
     labels = _sorted([*named, *texts]) if named or texts else np.empty(0, dtype=object)
     # Columns of the labels of the model stay where they are.
@@ -128,11 +128,6 @@ def _of_lists(y: Any, texts: dict, known: np.ndarray | None) -> Targets:
     )
     Y.sort_indices()
     return Targets(LISTS, Y, labels)
-
-
-def _is_array(row: object) -> bool:
-    """Return whether the labels of a sample are an array."""
-    return isinstance(row, np.ndarray)
 
 
 def _of_indicator(

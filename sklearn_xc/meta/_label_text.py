@@ -1,6 +1,6 @@
 """Text in, names out: a vectorizer, texts of labels, and a classifier that takes both."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from inspect import signature
 from typing import Any, Self
 
@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..base._classifier import HasMethods, all_or_nothing, as_it_is, check_parameters
 from ..base._explanation import Explanations
 from ..base._predict_topk import PredictsTopK
+from ..base._topk_predictor import AnswersSingleRows
 from ..model_selection._choices import choices_of, named_inside
 from ..persistence import SaveMixin
 from ..stacking._classifier import TopKStackingClassifier
@@ -33,7 +34,13 @@ from ._vectorizing import as_label_features, fitted_vectorizer, read_label_texts
 
 @savable
 class LabelTextClassifier(
-    PredictsTopK, TextGrowth, SaveMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator
+    PredictsTopK,
+    AnswersSingleRows,
+    TextGrowth,
+    SaveMixin,
+    ClassifierMixin,
+    MetaEstimatorMixin,
+    BaseEstimator,
 ):
     """Text in, names out: a classifier that reads what labels are called.
 
@@ -280,35 +287,13 @@ class LabelTextClassifier(
     ) -> tuple[np.ndarray, np.ndarray]:
         return best_classes(self.classifier_, rows, k, "proba", only)
 
-    def topk_predictor(
-        self,
-        k: int | None = None,
-        scores: str = "decision",
-        *,
-        labels: LabelsLike = None,
-        exclude: LabelsLike = None,
-        label_weight: ArrayLike | None = None,
-    ) -> Callable[[Sequence[str]], tuple[np.ndarray, np.ndarray]]:
-        """Make an object that answers for single texts, as :func:`sklearn_xc.topk_predictor`.
-
-        Parameters
-        ----------
-        k : int, default=None
-        scores : {"decision", "proba"}, default="decision"
-        labels, exclude, label_weight : object, default=None
-
-        Returns
-        -------
-        predictor : object
-        """
-        check_is_fitted(self)
+    def _predictor(self, k: int | None, scores: str, only: dict[str, Any]) -> "TextPredictor":
         now = as_it_is(self)
         if now._names() is not None:
             raise ValueError(
                 f"topk_predictor: {type(now.classifier_).__name__} knows its labels by number; "
                 "use predict_topk"
             )
-        only: dict[str, Any] = {"labels": labels, "exclude": exclude, "label_weight": label_weight}
         answer = topk_predictor(now.classifier_, k, scores, **only)
         return TextPredictor(Inner(now.classifier_, [now.vectorizer_], False), answer)
 

@@ -160,8 +160,7 @@ class TextGrowth:
         rows = read_rows(X)
         targets = read_targets(y, texts, len(rows), self.classifier_, self.classes_, self._form)
         n_known, features = len(self.classes_), self.vectorizer_.transform(rows)
-        # Of one class a sample the new classes are in y; of an indicator they are columns of their
-        # own.
+        # Of one class a sample the new classes are in y; of an indicator they are columns.
         if self._form == "classes":
             new = np.setdiff1d(targets.labels, self.classes_)
             if len(lacking := np.setdiff1d(new, targets.y)):

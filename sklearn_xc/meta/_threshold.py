@@ -321,8 +321,7 @@ class TopKThresholdClassifier(BaseThresholdWrapper):
         """Return how many labels of a sample are looked at, and predicted at most."""
         if self.max_labels is not None:
             return min(self.max_labels, len(labels.classes))
-        # Samples of weight zero are nowhere; 5 at least, since a sample may have more than any
-        # seen.
+        # Samples of weight zero are nowhere; 5 at least: a sample may have more than any seen.
         n_labels = np.diff(labels.truth.indptr)
         largest = int(
             n_labels.max() if weight is None else n_labels.max(where=weight > 0, initial=0)

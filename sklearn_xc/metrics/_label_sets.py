@@ -80,8 +80,7 @@ def distinct_labels(sets: list[list]) -> Table:
 
 def truth_of_sets(sets: list[list], names: Table) -> sp.csr_array:
     """Return the labels of each sample as CSR (n, K + 1), column K for labels without a column."""
-    # Column K has an entry for each of them, as many as there are: all count as true, and none can
-    # be found.
+    # Column K has an entry for each of them: all count as true, and none can be found.
     indptr = np.append(0, np.cumsum([len(row) for row in sets], dtype=np.int64))
     unknown = len(names)
     columns = np.fromiter(

@@ -12,10 +12,4 @@ from ._lsh import SimpleLSHIndex
 from ._sketch import LinearSketch
 from ._spherical import SphericalIndex
 
-__all__ = [
-    "ExactIndex",
-    "HNSWIndex",
-    "LinearSketch",
-    "SimpleLSHIndex",
-    "SphericalIndex",
-]
+__all__ = ["ExactIndex", "HNSWIndex", "LinearSketch", "SimpleLSHIndex", "SphericalIndex"]

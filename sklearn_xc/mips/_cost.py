@@ -8,8 +8,7 @@ import numpy as np
 
 # Reading a score that a product has left, and comparing it.
 SCAN = 25
-# Vectors beyond this many bytes come from memory and not from a cache, when they are read in no
-# order.
+# Vectors beyond this many bytes come from memory, not from a cache, if read in no order.
 CACHE = 16 << 20
 # A node of a graph looked at: its neighbours' list and its vector are in no order.
 NODE, CACHED_NODE = 2000, 700

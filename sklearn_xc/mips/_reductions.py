@@ -43,15 +43,10 @@ class Reduction(NamedTuple):
         """Whether rows get one more coordinate."""
         return self.mode.startswith("xbox")
 
-    @property
-    def n_extra(self) -> int:
-        """Number of coordinates that are added."""
-        return int(self.extended)
-
     def rows(self, vectors: np.ndarray) -> np.ndarray:
         """Return the rows as they are searched for, float32 (n, d) or (n, d + 1)."""
         n, d = vectors.shape
-        out = np.zeros((n, d + self.n_extra), dtype=np.float32)
+        out = np.zeros((n, d + self.extended), dtype=np.float32)
         out[:, :d] = vectors
         if self.centre is not None:
             out[:, :d] -= self.centre
@@ -66,7 +61,7 @@ class Reduction(NamedTuple):
     def queries(self, vectors: np.ndarray) -> np.ndarray:
         """Return the queries as they are asked, float32; a zero query stays zero."""
         n, d = vectors.shape
-        out = np.zeros((n, d + self.n_extra), dtype=np.float32)
+        out = np.zeros((n, d + self.extended), dtype=np.float32)
         norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
         out[:, :d] = vectors / np.where(norms > 0, norms, 1).astype(np.float32)[:, None]
         return out

@@ -157,7 +157,7 @@ def out_of_fold_topk(
     cv: Any,
     n_jobs: int | None,
     params: dict[str, Any] | None,
-    scores: str = "decision",
+    scores: str,
     next_fit: Callable[[str], InnerFit] | None = None,
     warns: bool = False,
 ) -> TopkPredictions:

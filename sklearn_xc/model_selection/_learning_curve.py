@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from ..inspection._display import Axes, DrawsOnAxes, draw_curve, name_of
+from ..inspection._display import Axes, DrawsCurve, draw_curve, name_of
 from ..metrics import precision_at_k
 from ..topk._predict import predict_topk
 from ..utils._matrix import n_rows
@@ -19,7 +19,7 @@ from ._take_rows import take
 SIZES = 0.1, 0.2, 0.4, 0.7, 1.0
 
 
-class TopKLearningCurveDisplay(DrawsOnAxes):
+class TopKLearningCurveDisplay(DrawsCurve):
     """Precision of the best labels against the number of training samples.
 
     A curve that still rises at its end says that more samples would help. Part of the samples is
@@ -138,8 +138,7 @@ class TopKLearningCurveDisplay(DrawsOnAxes):
         n = n_rows(X)
         order = check_random_state(random_state).permutation(n)
         n_test = max(1, round(test_size * n))
-        # The first samples of one order for each size: a curve then rises by more samples, not by
-        # other ones.
+        # The first samples of one order for each size: curves rise by more samples, not others.
         test, train = np.sort(order[:n_test]), order[n_test:]
         sizes = _sizes(train_sizes, len(train))
         X_test, y_test, precision = take(X, test), take(y, test), []
@@ -152,28 +151,11 @@ class TopKLearningCurveDisplay(DrawsOnAxes):
         display = cls(np.array(sizes), np.array(precision), cuts, name=name_of(model, name))
         return display.plot(ax, **kwargs)
 
-    def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> Self:
-        """Draw a line for each k.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            By default those of a new figure. Several displays can share one.
-        name : str, default=None
-            By default the one the display was made with.
-        **kwargs : dict
-            For ``ax.plot``.
-
-        Returns
-        -------
-        display : TopKLearningCurveDisplay
-            self, with the attributes.
-        """
-        ax, self.lines_ = self._axes(ax), []
-        name = self.name if name is None else name
+    def _draw(self, ax: Axes, name: str | None, given: dict[str, Any]) -> None:
+        self.lines_ = []
         for cut, values in zip(self.k, self.precision.T, strict=True):
             label = f"at {cut}" if name is None else f"{name}, at {cut}"
-            style = {"marker": "o", "markersize": 4, "label": label, **kwargs}
+            style = {"marker": "o", "markersize": 4, "label": label, **given}
             self.lines_.append(draw_curve(ax, self.train_sizes, values, **style))
         ax.set_xlabel("training samples")
         ax.set_ylabel("precision on samples held out")
@@ -183,7 +165,6 @@ class TopKLearningCurveDisplay(DrawsOnAxes):
         )
         ax.grid(alpha=0.3)
         ax.legend()
-        return self
 
 
 def _precision(y_test: LabelsLike, best: np.ndarray, cut: int, classes: np.ndarray) -> float:

@@ -160,7 +160,7 @@ def held_out_topk(
     *,
     k: int,
     splits: list[tuple[np.ndarray, np.ndarray]] | None,
-    weight: ArrayLike | None = None,
+    weight: ArrayLike | None,
     params: dict[str, Any] | None = None,
     n_jobs: int | None = None,
     response: str = "decision",

@@ -60,12 +60,17 @@ class Routed(NamedTuple):
     score: dict
 
 
+def routing_enabled() -> bool:
+    """Return whether scikit-learn routes metadata by requests."""
+    return sklearn.get_config().get("enable_metadata_routing", False)
+
+
 def route(
-    estimator: Any, params: dict[str, Any] | None, *, owner: str, cv: Any = None, scorer: Any = None
+    estimator: Any, params: dict[str, Any] | None, *, owner: str, cv: Any, scorer: Any = None
 ) -> Routed:
     """Split the params by receiver: without metadata routing, fit gets them all."""
     params = {} if params is None else dict(params)
-    if not sklearn.get_config().get("enable_metadata_routing", False) or not params:
+    if not routing_enabled() or not params:
         return Routed(params, {}, {})
     # The caller is named fit for all, for what routes here is a function and has no methods.
     router = MetadataRouter(owner=owner)
@@ -113,9 +118,7 @@ def part_of(params: dict[str, Any], n_samples: int, rows: np.ndarray) -> dict[st
     }
 
 
-def named_classes(
-    params: dict[str, Any], estimator: Any = None, y: LabelsLike = None
-) -> np.ndarray | None:
+def named_classes(params: dict[str, Any], estimator: Any, y: LabelsLike) -> np.ndarray | None:
     """Return the sorted classes that a fit knows whatever y holds, None if only the classes of y.
 
     Its argument `classes` names them; with texts of labels they are the labels that have some and

@@ -113,20 +113,9 @@ def cross_validate(
     routed = route(estimator, params, owner="cross_validate", cv=cv, scorer=scorer)
     # Groups of the argument, unless metadata routing has groups for the splitter.
     folds = list(cv.split(X, y, **({"groups": groups} | routed.split)))
-    largest = _largest_k(scoring)
+    shared = scorer, _largest_k(scoring), routed, return_train_score, error_score
     results = Parallel(n_jobs=n_jobs, verbose=verbose)(
-        delayed(_fit_and_score)(
-            clone(estimator),
-            X,
-            y,
-            train,
-            test,
-            scorer,
-            largest,
-            routed,
-            return_train_score,
-            error_score,
-        )
+        delayed(_fit_and_score)(clone(estimator), X, y, train, test, *shared)
         for train, test in folds
     )
     _tell_failures([result["error"] for result in results], error_score)
@@ -139,16 +128,24 @@ def cross_validate(
             "test": [test for _, test in folds],
         }
     for part in ("test", "train") if return_train_score else ("test",):
-        # A fit that failed has no scores: the names are those of one that did not fail.
-        scores = [result[part] for result in results]
-        names = next((list(score) for score in scores if score is not None), ["score"])
-        if isinstance(scoring, dict):
-            names = list(scoring)
-        for name in names:
-            output[f"{part}_{name}"] = np.array(
-                [error_score if score is None else score[name] for score in scores]
-            )
+        output |= _arrays_of(part, [result[part] for result in results], scoring, error_score)
     return output
+
+
+def _arrays_of(
+    part: str, scores: list[dict | None], scoring: Any, error_score: str | float
+) -> dict[str, np.ndarray]:
+    """Return the scores of all folds by metric, with `error_score` for fits that failed."""
+    # The names are those of a fit that did not fail.
+    names = next((list(score) for score in scores if score is not None), ["score"])
+    if isinstance(scoring, dict):
+        names = list(scoring)
+    return {
+        f"{part}_{name}": np.array(
+            [error_score if score is None else score[name] for score in scores]
+        )
+        for name in names
+    }
 
 
 TIMES = "fit_time", "score_time"

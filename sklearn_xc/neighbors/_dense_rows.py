@@ -2,13 +2,7 @@
 
 import numpy as np
 
-from ..mips._exact_search import (
-    BLAS_WORK,
-    NUMBERS_AT_ONCE,
-    QUERIES,
-    best_of_block,
-    for_blocks,
-)
+from ..mips._exact_search import BLAS_WORK, NUMBERS_AT_ONCE, QUERIES, best_of_block, for_blocks
 from ..mips._hnsw import HNSWIndex
 from ..mips._row_store import Heaps, RowStore
 from ..utils._records import is_array, is_count, record

@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 from ..base._explain import check_options, places_of_labels
 from ..base._explanation import Explanations
 from ..base._fit_labels import TakesLabels
-from ..base._labels import accuracy, labels_to_score
 from ..base._predict_topk import PredictsTopK
 from ..base._topk_predictor import AnswersSingleRows
 from ..base._validation import as_it_is
@@ -136,24 +135,6 @@ class NeighborsPredictions(PredictsTopK, AnswersSingleRows, TakesLabels):
             shares[start : start + block.shape[0]] = now._shares(block)
             start += block.shape[0]
         return shares
-
-    def score(self, X: MatrixLike, y: LabelsLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the share of samples whose class, or whole set of labels, is predicted.
-
-        Parameters
-        ----------
-        X : array-like or sparse, shape (n_samples, n_features)
-        y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
-            The columns of a DataFrame go by their names. With ``graded=True`` every label that is
-            not 0 is true.
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        score : float
-        """
-        check_is_fitted(self)
-        return accuracy(self, X, labels_to_score(self, y), sample_weight)
 
     def kneighbors(
         self, X: MatrixLike, n_neighbors: int | None = None, return_similarity: bool = True

@@ -110,15 +110,11 @@ class RowLabels(Cached):
             weights = np.ones(self.n_rows, dtype=np.float32)
         return self.starts, self.labels, grades, weights
 
-    def frequencies(self, n_rows_before: int = 0) -> np.ndarray:
-        """Return the weight of the rows that have each label, from some row on."""
+    def frequencies(self) -> np.ndarray:
+        """Return the weight of the rows that have each label."""
         # A graded label counts as a whole: f_l is a number of samples.
-        first = self.starts[n_rows_before]
-        labels, weight = self.labels[first:], None
-        if len(self.weights):
-            lengths = np.diff(self.starts[n_rows_before:])
-            weight = np.repeat(self.weights[n_rows_before:], lengths)
-        return np.bincount(labels, weight, self.n_labels).astype(np.float64)
+        weight = np.repeat(self.weights, np.diff(self.starts)) if len(self.weights) else None
+        return np.bincount(self.labels, weight, self.n_labels).astype(np.float64)
 
     def matrix(self) -> sparse.csr_array:
         """Return the indicator, with ones for grades."""

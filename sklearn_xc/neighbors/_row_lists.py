@@ -244,8 +244,7 @@ class RowLists(Cached):
         n_queries = queries.shape[0]
         n_threads = max(1, min(n_threads, n_queries))
         lengths = self._entries_of(queries)
-        # Room for all answers: a query meets no more rows than its lists have entries, and none
-        # twice.
+        # Room for all answers: a query meets at most as many rows as its lists have entries.
         starts = np.append(0, np.cumsum(np.minimum(lengths, self.n_rows)))
         ids, scores = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.float32)
         counts = np.zeros(n_queries, dtype=np.int64)

@@ -9,11 +9,7 @@ from ._dense_rows import DenseRows
 from ._row_lists import RowLists
 
 
-@record(
-    rows=is_a(RowLists, DenseRows),
-    label_of=is_array(np.int32, least=0),
-    n_labels=is_count,
-)
+@record(rows=is_a(RowLists, DenseRows), label_of=is_array(np.int32, least=0), n_labels=is_count)
 class LabelTexts(Cached):
     """Unit rows, each the text of a label, in the order of labels; never changed.
 
@@ -38,11 +34,6 @@ class LabelTexts(Cached):
         if len(self.label_of) != self.rows.n_rows:
             raise ValueError(f"{self.rows.n_rows} texts for {len(self.label_of)} labels")
 
-    @property
-    def _one_each(self) -> bool:
-        """Return whether no label has two texts."""
-        return self.once("one each", lambda: bool((np.diff(self.label_of) > 0).all()))
-
     def with_labels(self, n_labels: int, places: np.ndarray) -> "LabelTexts":
         """Return the same for more labels, each at its place; places ascend."""
         return LabelTexts(self.rows, places.astype(np.int32)[self.label_of], n_labels)
@@ -66,7 +57,7 @@ class LabelTexts(Cached):
             return no_pairs(queries.shape[0])
         starts, texts, values = self._alike(queries, n_threads)
         labels = self.label_of[texts]
-        if self._one_each:
+        if self.once("one each", lambda: bool((np.diff(self.label_of) > 0).all())):
             return starts, labels, values
         # The best text of a label speaks for it, not their sum: a label with many synonyms would
         # win by their number.

@@ -297,13 +297,9 @@ def _is_default(cls: type, name: str, value: Any) -> bool:
     parameter = inspect.signature(cls).parameters.get(name)
     # Only simple values are compared: `==` of arrays is an array, and of others their own code.
     return parameter is not None and (
-        parameter.default is value or (is_simple(value) and parameter.default == value)
+        parameter.default is value
+        or (isinstance(value, (bool, int, float, str)) and parameter.default == value)
     )
-
-
-def is_simple(value: object) -> bool:
-    """Return whether a value is a number, a truth value or a text."""
-    return isinstance(value, (bool, int, float, str))
 
 
 def _name_of(cls: type) -> str | None:

@@ -65,8 +65,7 @@ MOST_DIMENSIONS = 8
 # anything else is known of the file.
 LONGEST_FRONT = 2**30
 JSON = "json"
-# Errors that values of the wrong kind lead to. Whoever decodes a file turns them into one
-# ValueError.
+# Errors of values of the wrong kind. Whoever decodes a file makes one ValueError of them.
 DAMAGES = (
     ValueError,
     TypeError,
@@ -290,8 +289,7 @@ class Reader:
             self._open(io.BytesIO(path), bytes(path) if mapped else None)
             return
         self.path = os.fspath(path)
-        # A name from elsewhere may be a pipe, which would be waited for, or a device without an
-        # end.
+        # A name from elsewhere may be a pipe, which would be waited for, or an endless device.
         if os.path.exists(path) and not os.path.isfile(path):
             raise OSError(f"{self.path} is no regular file")
         with open(path, "rb") as file:

@@ -103,7 +103,7 @@ class MappedIndex(InvertedIndex):
         # Of the copy, after it was made: the kernel adds to the score of each class, and a class
         # outside, which another program may write into the file at any moment, would be a write out
         # of bounds.
-        require_within(classes, 0, self.shape[0], "a damaged model file: the array classes")
+        require_within(classes, self.shape[0], "a damaged model file: the array classes")
         indptr = np.append(0, np.cumsum(np.diff(self.indptr)[features]))
         stops, starts, full = self.full_stop[features], self.full_start[features], self.full_weights
         # Weights of float32 are read in place: bounds come from full_start and full_stop, which are
@@ -192,7 +192,7 @@ class _ClassesOf(MappedIndex):
         lists = map(slice, starts.tolist(), stops.tolist())
         classes = _joined(self._whole.classes, lists, self._whole.classes.dtype)
         # The next line follows them into an array of ours.
-        require_within(classes, 0, len(self._number), "a damaged model file: the array classes")
+        require_within(classes, len(self._number), "a damaged model file: the array classes")
         own = self._number[classes]
         hits = np.flatnonzero(own)
         of = np.searchsorted(bounds, hits, side="right") - 1
@@ -240,10 +240,10 @@ class _ClassesOf(MappedIndex):
         return candidate_scores(index, coef, rows, starts, places, n_threads)
 
 
-def require_within(numbers: np.ndarray, low: int, high: int, name: str) -> None:
-    """Raise ValueError unless all numbers are in [low, high)."""
-    if len(numbers) and not (low <= numbers.min() and numbers.max() < high):
-        raise ValueError(f"{name} holds numbers outside [{low}, {high})")
+def require_within(numbers: np.ndarray, high: int, name: str) -> None:
+    """Raise ValueError unless all numbers are in [0, high)."""
+    if len(numbers) and not (numbers.min() >= 0 and numbers.max() < high):
+        raise ValueError(f"{name} holds numbers outside [0, {high})")
 
 
 def _compact(rows: Rows) -> tuple[np.ndarray, Rows]:

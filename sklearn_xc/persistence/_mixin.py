@@ -45,8 +45,7 @@ class SaveMixin:
     _not_saved = "_index_cache", "_origin", "_warned_of_empty", "_column_map", CALLBACKS
     _shown_otherwise = ()  # attributes that a property shows in another form
     _absent = {}  # noqa: RUF012  method that users look for in vain -> what to use
-    # Parameters that name files or folders: the machine that loads decides where it writes, no
-    # file.
+    # Parameters that name files or folders: the machine that loads decides, not the file.
     _places = ()
 
     def save(

@@ -14,6 +14,8 @@ from sklearn.feature_selection import (
 )
 from sklearn.preprocessing import OneHotEncoder
 
+from ..utils._records import is_truth
+
 SCORES = (f_classif, chi2, f_regression, mutual_info_classif, mutual_info_regression)
 # Functions by names of our own. A file that named any module and function would run code: that is
 # what makes a pickle unsafe.
@@ -139,7 +141,7 @@ def require_encoder(encoder: OneHotEncoder) -> None:
     ]
     dropped = state.get("_drop_idx_after_grouping")
     lists.append(nothing if dropped is None else list(dropped))
-    if n < 1 or not is_bool(grouped) or any(len(part) != n for part in lists):
+    if n < 1 or not is_truth(grouped) or any(len(part) != n for part in lists):
         raise ValueError("a OneHotEncoder has not one list of categories for each feature")
     for values, groups, rare, drop in zip(categories, *lists, strict=True):
         size = _n_codes(values, groups, rare)
@@ -150,11 +152,6 @@ def require_encoder(encoder: OneHotEncoder) -> None:
         sizes.append(size - (drop is not None))
     if sizes != state.get("_n_features_outs"):
         raise ValueError("a OneHotEncoder has other columns than its categories give")
-
-
-def is_bool(value: object) -> bool:
-    """Return whether a value is a truth value of Python or NumPy."""
-    return isinstance(value, (bool, np.bool_))
 
 
 def _n_codes(values: object, groups: object, rare: object) -> int:

@@ -224,12 +224,7 @@ WORDS = Rule(is_vocabulary, "a dict that numbers its words from 0 on")
 SCALED = "n_samples_seen_ scale_"
 CATEGORIES = "categories_ _infrequent_enabled _infrequent_indices _default_to_infrequent_mappings"
 _ROWS = (
-    _step(
-        Pipeline,
-        "transform_input",
-        steps=STEPS_IN_A_ROW,
-        verbose=TRUTH,
-    ),
+    _step(Pipeline, "transform_input", steps=STEPS_IN_A_ROW, verbose=TRUTH),
     _step(
         FeatureUnion,
         transformer_list=STEPS_IN_A_ROW,

@@ -148,7 +148,7 @@ class LoadedWeights:
         # neither begins before its array nor ends behind it.
         _require_ascending(small["indptr"])
         indptr = small["indptr"]
-        require_within(small["by_intercept"], 0, shape[0], "by_intercept")
+        require_within(small["by_intercept"], shape[0], "by_intercept")
         large = {name: array(name, mapped) for name in ("classes", "weights", "full_weights")}
         _typed(large["classes"], "classes", ("<u2", "<i4"), indptr[-1])
         _typed(large["weights"], "weights", ("<f4", "<f2"), indptr[-1])
@@ -168,7 +168,7 @@ class LoadedWeights:
             return
         # In memory nothing changes any more: one check of all lists, where `MappedIndex` checks the
         # copies that it makes for each block of rows.
-        require_within(large["classes"], 0, shape[0], "classes")
+        require_within(large["classes"], shape[0], "classes")
         large["classes"] = large["classes"].astype(class_dtype(shape[0]), copy=False)
         for name in ("weights", "full_weights"):
             large[name] = large[name].astype(np.float32, copy=False)
@@ -214,7 +214,7 @@ def _of_prefixes(
     elif order.shape != (shape[0],) or (np.sort(order) != np.arange(shape[0])).any():
         raise ValueError(f"order does not hold each of {shape[0]} classes once")
     # Starts follow from the stops, and the array has exactly their end: no prefix leaves it.
-    require_within(stops, 0, shape[0] + 1, "full_stop")
+    require_within(stops, shape[0] + 1, "full_stop")
     starts, size = Layout(order, stops).starts()
     if full.shape != (size,):
         raise ValueError(f"full_weights has the shape {full.shape}")
@@ -247,7 +247,7 @@ def require_lists(arrays: tuple[np.ndarray, ...], n_lists: int, n_classes: int) 
     _typed(indptr, "starts", "<i8", n_lists + 1)
     _require_ascending(indptr)
     _typed(classes, "classes", "<i4", indptr[-1])
-    require_within(classes, 0, n_classes, "classes")
+    require_within(classes, n_classes, "classes")
     _typed(values, "values", "<f4", indptr[-1])
     _typed(others, "values", "<f4", indptr[-1] if others.size else 0)
 
@@ -283,7 +283,7 @@ def _class_by_class(index: InvertedIndex) -> sparse.csr_array:
     # Copies, of a mapped file as well: what is checked next is what is used.
     classes = np.concatenate([*ranks, index.classes[done:]], dtype=np.int32)
     values = np.concatenate([*weights, index.weights[done:]], dtype=np.float32)
-    require_within(classes, 0, n_classes, "classes")
+    require_within(classes, n_classes, "classes")
     starts = narrow_pointers(np.append(0, np.cumsum(lengths)))
     coef = sparse.csc_array((values, classes, starts), shape=(n_classes, len(lengths))).tocsr()
     if index.order is not None:

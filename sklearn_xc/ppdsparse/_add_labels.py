@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from ..base._classifier import BaseXCClassifier
-from ..base._labels import REFUSED, LabelEncoding, encode_indicator
+from ..base._labels import LabelEncoding, encode_indicator
 from ..base._multiclass import known_codes
 from ..base._new_classes import append_names, merge_labels, rows_in_places
 from ..topk._weight_store import store_of
@@ -41,7 +41,7 @@ def columns_of(model: BaseXCClassifier) -> WeightColumns:
 
 
 def join_columns(
-    columns: WeightColumns, places: np.ndarray, result: dict[str, Any], same_rows: bool = True
+    columns: WeightColumns, places: np.ndarray, result: dict[str, Any], same_rows: bool
 ) -> WeightColumns:
     """Return the columns of a model at their places among those just solved, whose others are new.
 
@@ -69,10 +69,7 @@ def join_columns(
 
 
 def encode_added(
-    encoding: LabelEncoding,
-    y: np.ndarray | sparse.csr_array,
-    names: np.ndarray | None,
-    grades: str = REFUSED,
+    encoding: LabelEncoding, y: np.ndarray | sparse.csr_array, names: np.ndarray | None, grades: str
 ) -> tuple[LabelEncoding, np.ndarray, sparse.csr_array]:
     """Encode labels that join those of a model: classes of the samples, or an indicator.
 

@@ -33,7 +33,7 @@ class SolvedPart(NamedTuple):
 
 
 def grown_duals(
-    dual: sparse.csr_array, shape: tuple[int, int], n_texts_before: int = 0, n_texts: int = 0
+    dual: sparse.csr_array, shape: tuple[int, int], n_texts_before: int, n_texts: int
 ) -> sparse.csr_array:
     """Return dual variables of an earlier fit for Y of this shape, zero for samples that are new.
 

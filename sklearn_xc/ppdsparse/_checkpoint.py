@@ -96,8 +96,7 @@ class Checkpoint:
             for name, value in parameters.items()
             if name not in NOT_COMPARED
         }
-        # Another kind of random state draws a seed each time: the fit that resumes takes the one
-        # written down.
+        # Other random states draw a seed each time: a fit that resumes takes the one written down.
         if isinstance(model.random_state, (int, np.integer)):
             what["the parameter random_state"] = repr(int(model.random_state))
         data = {"X": X, "y": Y, "sample_weight": sample_weight, "dual_coef_": dual}
@@ -215,24 +214,13 @@ def _result(reader: Reader, labels: np.ndarray, n_features: int, n_samples: int)
     """Return the result of a block from its file; ValueError if it cannot be one."""
     if len(reader.manifest["segments"]) != 12:
         raise ValueError(f"{reader.path} has another number of arrays than a block")
-    (
-        found,
-        n_weights,
-        intercept,
-        n_iter,
-        gap,
-        n_active,
-        feature,
-        weight,
-        n_duals,
-        sample,
-        dual,
-        visits,
-    ) = arrays = [reader.copy(i) for i in range(12)]
-    n = len(labels)
+    arrays = [reader.copy(i) for i in range(12)]
+    # As `_arrays` writes them: two of the parts are pairs of lists, of weights and of duals.
+    weights, duals = (arrays[6], arrays[7]), (arrays[9], arrays[10])
+    part = SolvedPart._make([*arrays[:6], weights, arrays[8], duals, arrays[11]])
     lists = {
-        "weights": (n_weights, feature, weight, n_features),
-        "duals": (n_duals, sample, dual, n_samples),
+        "weights": (part.n_weights, *weights, n_features),
+        "duals": (part.n_duals, *duals, n_samples),
     }
     # Kernels and CSR go by these numbers without another look: counts that add up, indices within
     # the data and ascending in each class.
@@ -245,19 +233,8 @@ def _result(reader: Reader, labels: np.ndarray, n_features: int, n_samples: int)
         rises[np.cumsum(counts)[:-1][counts[1:] > 0]] = True  # where a class begins
         if not rises.all():
             raise ValueError(f"{reader.path} has {name} out of order")
-    whole = {"weights", "duals"}
-    one_each = [a for a in arrays if not any(a is b for name in whole for b in lists[name][1:3])]
-    if any(a.shape != (n,) for a in one_each) or set(found.tolist()) != set(labels.tolist()):
+    one_each = arrays[:6] + [arrays[8], arrays[11]]
+    wrong = any(array.shape != labels.shape for array in one_each)
+    if wrong or set(part.labels.tolist()) != set(labels.tolist()):
         raise ValueError(f"{reader.path} is of other classes")
-    return SolvedPart(
-        found,
-        n_weights,
-        intercept,
-        n_iter,
-        gap,
-        n_active,
-        (feature, weight),
-        n_duals,
-        (sample, dual),
-        visits,
-    )
+    return part

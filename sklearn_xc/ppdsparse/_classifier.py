@@ -17,14 +17,14 @@ from ..base._labels import pattern_of
 from ..base._used_columns import n_columns_to_pay
 from ..base._validation import grades_of, validate_more, validate_with_texts
 from ..calibration._mixin import CalibratedMixin
-from ..topk._weight_store import store_of
+from ..topk._weight_store import WeightStore, store_of
 from ..utils._callbacks import FIT_CALLER, Progress, with_callbacks
 from ..utils._csr import LARGEST_INDEX
 from ..utils._given_labels import label_names, plain_labels, require_names
 from ..utils._records import savable
 from ..utils._scratch import Scratch
 from ..utils._typing import LabelsLike, MatrixLike, RandomState
-from ._add_labels import columns_of, encode_added, join_columns
+from ._add_labels import WeightColumns, columns_of, encode_added, join_columns
 from ._assembly import grown_duals
 from ._checkpoint import Checkpoint
 from ._comparison import compare_classes, require_comparable
@@ -512,17 +512,15 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
             n_columns = n_columns_to_pay(self, indices, rows.shape[1], first=True)
             self._require_size(len(self.classes_) + n_new, n_columns)
             before, weights = columns_of(self), store_of(self.coef_)
-            grades = grades_of(self)
-            encoding, places, Y = encode_added(self._encoding, Y_new, named, grades)
+            added = Y_new, named, grades_of(self)
+            encoding, places, Y = encode_added(self._encoding, *added)
             self._set_encoding(encoding)
             if self.label_names is not None:  # so that a clone can be fitted on all columns
                 self.label_names = self.classes_
             is_new = np.ones(Y.shape[1], dtype=bool)
             is_new[places] = False
-            of_rows = rows.shape[1], rows.dense
-            texts = texts_of_new(self, label_features, *of_rows, is_new)
-            support = extended_support(self._support, pattern_of(Y), weight, places)
-            self._set_support(support)
+            texts = texts_of_new(self, label_features, rows.shape[1], rows.dense, is_new)
+            self._set_support(extended_support(self._support, pattern_of(Y), weight, places))
             with Scratch(self.scratch) as scratch:
                 problem = OneVsRestProblem.of(self, rows, Y, weight, scratch.empty, is_new, texts)
                 # By the penalties of fit, so that scores of old and new labels have one scale.
@@ -537,18 +535,22 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
                 )
                 self._n_visits = result["n_visits"]
                 result["coef"] = problem.in_all_columns(result["coef"])
-            n_texts_before = vars(self).get("_n_dual_texts", 0)
             # Same samples can only be told by their number; texts would be further columns of the
             # duals.
-            joined = join_columns(before, places, result, n_texts_before == texts.n == 0)
-            self.n_iter_ = max(self.n_iter_, result["n_iter"])
-            self.dual_gap_, self.n_active_ = joined.gap, joined.n_active
-            vars(self).pop("dual_coef_", None)
-            if self.warm_start and joined.dual is not None:
-                self.dual_coef_ = joined.dual
-            self._set_linear_model(weights.in_form(joined.coef), joined.intercept)
+            no_texts = vars(self).get("_n_dual_texts", 0) == texts.n == 0
+            joined = join_columns(before, places, result, no_texts)
+            self._keep_joined(joined, weights, result["n_iter"])
         self._warn_if_late(result["gap"][is_new])
         return self
+
+    def _keep_joined(self, joined: WeightColumns, weights: WeightStore, n_iter: int) -> None:
+        """Become the model of old and new labels, with weights in the form that they had."""
+        self.n_iter_ = max(self.n_iter_, n_iter)
+        self.dual_gap_, self.n_active_ = joined.gap, joined.n_active
+        vars(self).pop("dual_coef_", None)
+        if self.warm_start and joined.dual is not None:
+            self.dual_coef_ = joined.dual
+        self._set_linear_model(weights.in_form(joined.coef), joined.intercept)
 
     def _names_of_added(self, names: ArrayLike | None, Y_new: LabelsLike) -> np.ndarray | None:
         """Return the names given for new columns, or those that an indicator has."""

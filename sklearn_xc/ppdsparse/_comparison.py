@@ -10,11 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from .._kernels.ppdsparse._class_comparison import (
-    ClassComparison,
-    renewed_pairs,
-    search_classes,
-)
+from .._kernels.ppdsparse._class_comparison import ClassComparison, renewed_pairs, search_classes
 from ..base._classifier import BaseXCClassifier
 from ..base._labels import pattern_of
 from ..utils._callbacks import Progress
@@ -96,8 +92,7 @@ class Comparison(NamedTuple):
             )
         n = np.diff(by_sample.indptr)
         sample = np.repeat(np.arange(len(n)), n)
-        # The dual variable of an own class is the sum of the others, so that of a one-vs-rest fit
-        # is of no use.
+        # An own class's dual variable is the sum of the others: that of one-vs-rest is of no use.
         others = by_sample.indices != self.own[sample]
         sample, classes, alpha = sample[others], by_sample.indices[others], by_sample.data[others]
         sums = np.bincount(sample, alpha, minlength=len(n))

@@ -8,14 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..base._classifier import BaseXCClassifier
 from ..utils._matrix import checked_csr
-from ..utils._records import (
-    either,
-    is_a,
-    is_array,
-    is_count,
-    is_not_negative,
-    require_attributes,
-)
+from ..utils._records import either, is_a, is_array, is_count, is_not_negative, require_attributes
 from ._problem import MOST_OF_UNIT, in_units
 
 

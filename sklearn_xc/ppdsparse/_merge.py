@@ -78,28 +78,12 @@ def merge(models: Iterable[BaseXCClassifier]) -> BaseXCClassifier:
     require_memory(
         8 * n_weights + 16 * n_columns, f"merge: {n_weights} weights", "prune the models before"
     )
-    # Columns of indicators stay in their order; classes take their places in the sorted union.
-    places = np.arange(n_columns)
-    if first._encoding.kind == "multilabel":
-        labels = [model.classes_ for model in models]
-        classes = append_columns(labels, [len(names) for names in labels], "a later one")
-        kind, dtype, container = "multilabel", first._encoding.dtype, first._encoding.container
-    else:
-        classes = first.classes_
-        for model in models[1:]:
-            before = len(classes)
-            classes, _ = merge_labels(classes, model.classes_)
-            if len(classes) < before + len(model.classes_):
-                raise ValueError("models have classes in common; their classes must be disjoint")
-        places = np.concatenate([np.searchsorted(classes, model.classes_) for model in models])
-        kind, dtype, container = "multiclass", classes.dtype, None
-        # A model of two classes alone stays one, with the one column that it has.
-        if len(models) == 1 and len(classes) == 2:
-            kind, parts, places = "binary", [_of_model_itself(first)], np.arange(1)
+    encoding, places = _joined_labels(models)
+    if encoding.kind == "binary":
+        parts = [_of_model_itself(first)]
     # A calibration is of the scores of one model's labels only.
     model = clone(first).set_params(calibration=None)
-    model._encoding = LabelEncoding(kind, classes, dtype, container)
-    model.classes_ = classes
+    model._encoding, model.classes_ = encoding, encoding.classes_
     for name in ("n_features_in_", "feature_names_in_", "l1_", "l2_", "penalty_factors_"):
         if hasattr(first, name):
             setattr(model, name, getattr(first, name))
@@ -111,13 +95,35 @@ def merge(models: Iterable[BaseXCClassifier]) -> BaseXCClassifier:
     supports: list[np.ndarray] = [part._support for part in models if part._support is not None]
     if len(supports) == len(models):
         support = np.concatenate(supports)
-        model._support = support if kind == "binary" else support[order]
+        model._support = support if encoding.kind == "binary" else support[order]
     coef = sparse.vstack([part.coef for part in parts], format="csr")
     model._set_linear_model(
         rows_in_places(coef, places, len(places)),
         np.concatenate([part.intercept for part in parts])[order],
     )
     return model
+
+
+def _joined_labels(models: list[BaseXCClassifier]) -> tuple[LabelEncoding, np.ndarray]:
+    """Return the labels of all models, and the place of each column among them."""
+    first = models[0]
+    # Columns of indicators stay in their order; classes take their places in the sorted union.
+    if first._encoding.kind == "multilabel":
+        labels = [model.classes_ for model in models]
+        classes = append_columns(labels, [len(names) for names in labels], "a later one")
+        form = first._encoding.dtype, first._encoding.container
+        return LabelEncoding("multilabel", classes, *form), np.arange(len(classes))
+    classes = first.classes_
+    for model in models[1:]:
+        before = len(classes)
+        classes, _ = merge_labels(classes, model.classes_)
+        if len(classes) < before + len(model.classes_):
+            raise ValueError("models have classes in common; their classes must be disjoint")
+    # A model of two classes alone stays one, with the one column that it has.
+    if len(models) == 1 and len(classes) == 2:
+        return LabelEncoding("binary", classes, classes.dtype), np.arange(1)
+    places = np.concatenate([np.searchsorted(classes, model.classes_) for model in models])
+    return LabelEncoding("multiclass", classes, classes.dtype), places
 
 
 def _of_model_itself(model: BaseXCClassifier) -> WeightColumns:

@@ -395,8 +395,7 @@ class PilotScores:
         """Return the mean gain of a pair over another one, in standard errors of this mean."""
         weight = self._pilot.weight / self._pilot.weight.sum()
         before = self.of(over)
-        # By sample, so that what is hard about a sample cancels: the error of a mean of
-        # differences.
+        # By sample, so that what is hard about a sample cancels in a mean of differences.
         gains = self.of(pair, over) - before
         mean = weight @ gains
         return float(mean / max(np.sqrt(weight**2 @ (gains - mean) ** 2), 1e-12))

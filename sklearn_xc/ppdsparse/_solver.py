@@ -138,11 +138,7 @@ def arrange(
         Y.indices.astype(np.int32),
         grades,
     )
-    arrays = {
-        **in_kernel.arrays(),
-        "features": order.features,
-        "samples": order.samples,
-    }
+    arrays = {**in_kernel.arrays(), "features": order.features, "samples": order.samples}
     return Arranged(order, blocks, arrays)
 
 

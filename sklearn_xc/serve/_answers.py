@@ -53,8 +53,7 @@ class Answers:
 
     def _can_explain(self) -> bool:
         """Return whether the model explains, and note which vectorizer made its features."""
-        # A wrapper puts a threshold or a calibration on the score that the estimator inside of it
-        # explains.
+        # A wrapper puts a threshold or a calibration on the score that its estimator explains.
         try:
             inner = find_inner(self._model, "explain", into_meta_estimators=True)
         except TypeError:

@@ -44,13 +44,13 @@ def usual_rate(n_samples: int, n_classes: int, batch_size: int = BATCH) -> float
 
 
 def shares_of_ridge(
-    rows: Rows, alpha: float | np.ndarray, samples: np.ndarray, entries: np.ndarray | None = None
+    rows: Rows, alpha: float | np.ndarray, samples: np.ndarray, entries: np.ndarray | None
 ) -> np.ndarray:
     """Return a sample's share of the penalty alpha / 2 |W|^2 on the weight of each feature,
     float32.
 
     `samples` are those that a pass visits. `entries` are samples that have each feature, where
-    `rows` are only a part of all; by default they are counted.
+    `rows` are only a part of all; with None they are counted.
     """
     if not np.any(alpha):
         return np.zeros(rows.shape[1], dtype=np.float32)

@@ -15,12 +15,7 @@ from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import has_fit_parameter
 
-from ..base._classifier import (
-    HasMethods,
-    Interval,
-    StrOptions,
-    all_or_nothing,
-)
+from ..base._classifier import HasMethods, Interval, StrOptions, all_or_nothing
 from ..model_selection._choices import with_choices_of
 from ..model_selection._out_of_fold import Labels
 from ..persistence import SaveMixin

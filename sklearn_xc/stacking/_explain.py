@@ -55,7 +55,7 @@ def explain_rows(
     names = check_options(k, feature_names, width)
     n, n_labels, stack = n_rows(X), len(model.classes_), model._stack()
     if labels is None:
-        places = model._best_places(X)
+        places = model._topk(X, 1)[0].tolist()
     else:
         places = places_of_labels(labels, model.classes_, n)
     starts = np.append(0, np.cumsum([len(of_row) for of_row in places])).astype(np.int64)
@@ -151,7 +151,8 @@ def _reasons(
             continue
         # Behind a vectorizer the columns of X are not the features; such a part has its own names.
         named = {}
-        if names is not None and inner is estimator and _by_features(inner):
+        takes_names = "feature_names" in signature(inner.explain).parameters
+        if names is not None and inner is estimator and takes_names:
             named = {"feature_names": names}
         own = np.arange(len(model.classes_))
         if part.codes is not None:
@@ -171,8 +172,3 @@ def _reasons(
                 key = label.item() if hasattr(label, "item") else label
                 of[i, place] = by_label[key]
     return found
-
-
-def _by_features(estimator: BaseEstimator) -> bool:
-    """Return whether a part explains by features, whose names it takes."""
-    return "feature_names" in signature(estimator.explain).parameters

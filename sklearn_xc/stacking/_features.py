@@ -19,11 +19,6 @@ FORMS = {MARGIN: ("score", "sigmoid", "gap"), VOTES: ("log", "share", "score")}
 PLAIN = {MARGIN: 0, VOTES: 1}  # the form of which parts are averaged
 
 
-def names_of_part(part: StackPart) -> list[str]:
-    """Return the names of the features of one part."""
-    return [f"{part.name}: {form}" for form in FORMS[part.kind]]
-
-
 def fitted_part(
     name: str, codes: np.ndarray | None, scores: np.ndarray, hits: np.ndarray, best: np.ndarray
 ) -> StackPart:

@@ -1,6 +1,5 @@
 """Predictions of TopKStackingClassifier from the log-odds of candidates."""
 
-from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -10,30 +9,24 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base._classifier import all_or_nothing, as_it_is
 from ..base._explanation import Explanations
-from ..base._labels import accuracy
 from ..base._nearly_empty import WarnsIfNearlyEmpty
 from ..base._predict_topk import PredictsTopK, check_kind_of_scores
+from ..base._scored_by_labels import ScoredByLabels
+from ..base._topk_predictor import AnswersSingleRows
 from ..topk._restriction import Restriction, best_of_each, read_restriction
-from ..utils._given_labels import in_order_of, plain_indicator, plain_labels
 from ..utils._matrix import n_rows
 from ..utils._memory_limit import require_memory
 from ..utils._typing import LabelsLike, Matrix, MatrixLike
 from ..utils._validation import check_k
 from ._candidates import Candidates
 from ._explain import explain_rows
-from ._features import names_of_part
+from ._features import FORMS
 from ._growth import grown
 from ._scorer import in_rows_of
 
 
-class StackPredictions(WarnsIfNearlyEmpty, PredictsTopK):
+class StackPredictions(WarnsIfNearlyEmpty, PredictsTopK, AnswersSingleRows, ScoredByLabels):
     """Mixin of predictions, made from ``_stack()`` and ``_labels``."""
-
-    @property
-    def classes_(self) -> np.ndarray:
-        """The classes."""
-        check_is_fitted(self)
-        return self._labels.classes
 
     @property
     def feature_names_final_(self) -> list[str]:
@@ -41,7 +34,7 @@ class StackPredictions(WarnsIfNearlyEmpty, PredictsTopK):
         check_is_fitted(self)
         if self.final_ is None:
             return [f"{self._parts[0].name}: score"]
-        names = [name for part in self._parts for name in names_of_part(part)]
+        names = [f"{part.name}: {form}" for part in self._parts for form in FORMS[part.kind]]
         return names + self._facts.names(self._counted)
 
     @property
@@ -68,36 +61,11 @@ class StackPredictions(WarnsIfNearlyEmpty, PredictsTopK):
     ) -> tuple[np.ndarray, np.ndarray]:
         return _best(self, rows, k, True, only)
 
-    def topk_predictor(
-        self,
-        k: int | None = None,
-        scores: str = "decision",
-        *,
-        labels: LabelsLike = None,
-        exclude: LabelsLike = None,
-        label_weight: ArrayLike | None = None,
-    ) -> Callable[[MatrixLike], tuple[np.ndarray, np.ndarray]]:
-        """Return an object that answers for single samples, by the model as it is now.
-
-        Parameters
-        ----------
-        k : int, default=None
-        scores : {"decision", "proba"}, default="decision"
-        labels, exclude, label_weight : object, default=None
-            All as of :meth:`predict_topk`, for all samples.
-
-        Returns
-        -------
-        predictor : object
-            ``predictor(X)`` returns ``(labels, scores)`` of :meth:`predict_topk`. It has the
-            attributes ``classes_``, ``k`` and ``scores``.
-        """
-        check_is_fitted(self)
+    def _predictor(self, k: int | None, scores: str, only: dict[str, Any]) -> "StackPredictor":
         now = as_it_is(self)
-        only: dict[str, Any] = {"labels": labels, "exclude": exclude, "label_weight": label_weight}
         restriction = read_restriction(now.classes_, 1, **only)
         k = check_k(k, len(now.classes_)) if restriction is None else restriction.check_k(k, False)
-        check_kind_of_scores(now, scores, label_weight)
+        check_kind_of_scores(now, scores, only["label_weight"])
         return StackPredictor(now, k, scores, only)
 
     def predict(self, X: MatrixLike) -> Matrix:
@@ -249,10 +217,6 @@ class StackPredictions(WarnsIfNearlyEmpty, PredictsTopK):
         check_is_fitted(self)
         return explain_rows(as_it_is(self), in_rows_of(X), labels, k, feature_names)
 
-    def _best_places(self, X: MatrixLike) -> list[list[int]]:
-        """Return the place of the best label of each row, in a list of its own."""
-        return self._topk(X, 1)[0].tolist()
-
     def add_labels(self, label_features: MatrixLike, names: ArrayLike | None = None) -> Self:
         """Add labels that no sample has, by their texts.
 
@@ -285,25 +249,6 @@ class StackPredictions(WarnsIfNearlyEmpty, PredictsTopK):
             if self.label_names is not None:  # so that a clone can be fitted on all columns
                 self.label_names = found.labels.classes
         return self
-
-    def score(self, X: MatrixLike, y: LabelsLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the share of samples whose class, or whole set of labels, is predicted.
-
-        Parameters
-        ----------
-        X : array-like, sparse, or whatever the parts take
-        y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
-            The columns of a DataFrame go by their names.
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        score : float
-        """
-        check_is_fitted(self)
-        if self._labels.kind == "multilabel":
-            y = plain_indicator(in_order_of(y, self.classes_))
-        return accuracy(self, X, plain_labels(y), sample_weight)
 
 
 def _best(

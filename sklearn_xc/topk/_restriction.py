@@ -279,8 +279,7 @@ class Restriction:
             part = slice(start, min(start + at_once, self.n_rows))
             found, values = index.topk(rows.block(part.start, part.stop), asked, n_threads)
             kept = ~self._hits(excluded, part, found)
-            # Stable: those that stay keep their order, best first, and come before the dropped
-            # ones.
+            # Stable: those that stay keep their order, best first, before the dropped ones.
             order = np.argsort(~kept, axis=1, kind="stable")[:, :k]
             kept = np.take_along_axis(kept, order, axis=1)
             n_found = order.shape[1]
@@ -300,7 +299,7 @@ class Restriction:
 
     # --------------------------------------------------------------- of dense scores, or others
 
-    def hide(self, values: np.ndarray, start: int = 0) -> None:
+    def hide(self, values: np.ndarray, start: int) -> None:
         """Set scores of labels that rows from `start` on may not have to minus infinity."""
         part = slice(start, start + len(values))
         if self._allowed is not None:

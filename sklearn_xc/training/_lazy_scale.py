@@ -16,8 +16,7 @@ def fold(W: np.ndarray, scale: np.ndarray, classes: np.ndarray | None = None) ->
         for k in scaled:
             W[k] *= scale[k]
     elif len(scaled):
-        # All at once in the order of memory: a class of a feature-major table is one number a cache
-        # line.
+        # In the order of memory: a class of a feature-major table is one number a cache line.
         by_feature = W.T
         by_feature *= scale.astype(np.float32)
     scale[scaled] = 1

@@ -281,10 +281,7 @@ def _is_turned(table: np.ndarray) -> bool:
 
 
 def with_beginning(
-    beginning: Waiting | None,
-    tables: Callable[[], Tables],
-    samples: Samples,
-    first: bool,
+    beginning: Waiting | None, tables: Callable[[], Tables], samples: Samples, first: bool
 ) -> tuple[Samples, bool, Samples | None]:
     """Return samples of a call, whether to train on them from the start, and all samples of the
     beginning, for `beginning_of`, or None where it is over.

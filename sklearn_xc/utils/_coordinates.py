@@ -54,16 +54,11 @@ class Coordinates:
         # <v, (x - m) / s> + a = <w, x> + b with w = v / s and b = a - <w, m>. b is of the
         # rounded w: a sample at the mean scores a, however w was rounded.
         W = (V / self.scale).astype(np.float32)
-        return W, a if self.mean is None else (a - _products(W, self.mean)).astype(np.float32)
+        return W, a if self.mean is None else (a - W @ self.mean).astype(np.float32)
 
     def weights_inside(self, W: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the inverse of :meth:`weights_outside`."""
         if self.changes_nothing:
             return W, b
-        a = b if self.mean is None else (b + _products(W, self.mean)).astype(np.float32)
+        a = b if self.mean is None else (b + W @ self.mean).astype(np.float32)
         return (W * self.scale).astype(np.float32), a
-
-
-def _products(W: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """Return <w, mean> of each class in float64, which mean has."""
-    return W @ mean

@@ -106,7 +106,7 @@ def _kept(
 def _repeats(starts: np.ndarray | None, places: np.ndarray, n_classes: int) -> np.ndarray:
     """Return where a label stands that its sample has named before."""
     # one number for each pair of row and class: equal ones are neighbours once they are sorted
-    keys = places + n_classes * _row_of(starts, len(places))
+    keys = places + n_classes * _row_of(starts)
     order = np.argsort(keys, kind="stable")
     return order[1:][np.diff(keys[order]) == 0]
 
@@ -189,8 +189,8 @@ def _shown(label: Any) -> str:
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
 
-def _row_of(starts: np.ndarray | None, n: int) -> np.ndarray | int:
-    """Return the sample of each of n labels; 0 for all where they are for every sample."""
+def _row_of(starts: np.ndarray | None) -> np.ndarray | int:
+    """Return the sample of each label; 0 for all where they are for every sample."""
     return 0 if starts is None else np.repeat(np.arange(len(starts) - 1), np.diff(starts))
 
 

@@ -149,8 +149,7 @@ def in_rows(*arrays: Any, names: Iterable[str]) -> list:
 
 def _made(matrix: SparseMatrix, form: str, parts: tuple) -> SparseMatrix:
     """Return a matrix, or an array where `matrix` is one, of a format and its parts."""
-    # A new object: SciPy keeps flags such as `has_sorted_indices`, which must not be set in the
-    # caller's.
+    # A new object: SciPy keeps flags such as `has_sorted_indices`; the caller's stay.
     kind = "array" if isinstance(matrix, sparse.sparray) else "matrix"
     return getattr(sparse, f"{form}_{kind}")(parts, shape=matrix.shape)
 

@@ -73,11 +73,10 @@ class BatchSums:
 
         The vectors of a block's words do not change until it is visited.
         """
-        self._number, self.n_scored = number, 0.0
+        self._V, self._number, self.n_scored = V, number, 0.0
         rng = stream(self._seed, "clusters", number)
         cluster = self._clusters(U, max(map(len, parts)), int(rng.integers(2**31)))
-        # Blocks of all parts at once, since one search for many queries is faster than many
-        # searches.
+        # Blocks of all parts at once: one search for many queries is faster than many searches.
         parts = [self._blocks(rows, cluster[rows], U) for rows in parts]
         means = np.stack([mean for blocks in parts for _, mean in blocks])
         retrieved = iter(self._retrieved(means, U, V, int(rng.integers(2**31))))
@@ -121,15 +120,7 @@ class BatchSums:
         found = self._indexes.build(V[self._others], queries).candidates(means, n)
         return [self._others[np.unique(ids[ids >= 0])] for ids in found.reshape(len(means), -1)]
 
-    def visit(
-        self,
-        part: int,
-        rows: np.ndarray,
-        step: Step,
-        U: np.ndarray,
-        V: np.ndarray,
-        of_contexts: np.ndarray,
-    ) -> None:
+    def visit(self, part: int, rows: np.ndarray, step: Step, of_contexts: np.ndarray) -> None:
         """Have some words step, and add up the gradient of contexts, some blocks at once."""
         rng = stream(self._seed, "blocks", self._number, part)
         blocks = self._parts[part]
@@ -137,8 +128,8 @@ class BatchSums:
             words, means, retrieved = zip(*blocks[i : i + self._at_once], strict=True)
             with self._pace.on(sum(map(len, words))):
                 laid = self._lay_out(words, retrieved, rng.random((len(words), 2)))
-                visit_blocks(laid, step, np.stack(means), V, of_contexts, self.n_threads)
-            self.n_scored += laid.n_scored() / len(U)
+                visit_blocks(laid, step, np.stack(means), self._V, of_contexts, self.n_threads)
+            self.n_scored += laid.n_scored() / len(self._V)
 
     def _lay_out(
         self, words: Sequence[np.ndarray], retrieved: Sequence[np.ndarray], offsets: np.ndarray

@@ -42,21 +42,15 @@ class ExactSums:
 
     def begin(self, U: np.ndarray, V: np.ndarray, number: int, parts: list[np.ndarray]) -> None:
         """Get ready for a pass, of that number and over these parts."""
+        self._V = V
 
-    def visit(
-        self,
-        part: int,
-        rows: np.ndarray,
-        step: Step,
-        U: np.ndarray,
-        V: np.ndarray,
-        of_contexts: np.ndarray,
-    ) -> None:
+    def visit(self, part: int, rows: np.ndarray, step: Step, of_contexts: np.ndarray) -> None:
         """Have some words step, and add up the gradient of contexts, block after block."""
         blocks = blocks_of(rows, self.batch_size)
         ahead = self.n_threads + 1  # sums as large as V wait to be added: more take memory only
+        shared = self._pairs, step, self._V
         for sums in in_threads(
-            _exact_block, blocks, self._pairs, step, V, n_threads=self.n_threads, n_ahead=ahead
+            _exact_block, blocks, *shared, n_threads=self.n_threads, n_ahead=ahead
         ):
             of_contexts += sums
 
@@ -166,7 +160,7 @@ class NamedSums:
 
     def begin(self, U: np.ndarray, V: np.ndarray, number: int, parts: list[np.ndarray]) -> None:
         """Index the contexts."""
-        self._number, self.n_scored = number, 0.0
+        self._U, self._V, self._number, self.n_scored = U, V, number, 0.0
         options, n_others = self._options, len(self._others)
         if not min(options.query_size, n_others):
             return
@@ -177,47 +171,32 @@ class NamedSums:
         queries = U[np.sort(rng.permutation(len(U))[:QUERIES])]
         self._indexes = indexes.build(V[self._others], queries)
 
-    def visit(
-        self,
-        part: int,
-        rows: np.ndarray,
-        step: Step,
-        U: np.ndarray,
-        V: np.ndarray,
-        of_contexts: np.ndarray,
-    ) -> None:
+    def visit(self, part: int, rows: np.ndarray, step: Step, of_contexts: np.ndarray) -> None:
         """Visit all blocks in turn; the kernels share the rows of a block among threads."""
         for some in blocks_of(rows, max(1, ASKED // self.batch_size) * self.batch_size):
-            retrieved = self._retrieve(U[some])
+            retrieved = self._retrieve(self._U[some])
             for start in range(0, len(some), self.batch_size):
-                part = slice(start, start + self.batch_size)
+                block = slice(start, start + self.batch_size)
                 # One search for many blocks; their words step block by block.
-                with self._pace.on(len(some[part])):
-                    self._visit(some[part], retrieved[part], step, V, of_contexts)
+                with self._pace.on(len(some[block])):
+                    self._visit(some[block], retrieved[block], step, of_contexts)
 
     def _visit(
-        self,
-        rows: np.ndarray,
-        retrieved: np.ndarray,
-        step: Step,
-        V: np.ndarray,
-        of_contexts: np.ndarray,
+        self, rows: np.ndarray, retrieved: np.ndarray, step: Step, of_contexts: np.ndarray
     ) -> None:
         """Have a block of words step, and add its part of the gradient of contexts."""
-        draws = self._draw(V, rows[0])
+        own, draws = self._pairs.of(rows), self._draw(rows[0])
         # sum_y q(y|x) v_y: V stays as it is while words step.
-        own = self._pairs.of(rows)
-        means = self._pairs.of_contexts(V, rows, self.n_threads)
+        means = self._pairs.of_contexts(self._V, rows, self.n_threads)
+        given = own, retrieved, draws, means
 
         def gradient(u: np.ndarray) -> np.ndarray:
             """Return the sums of (p(y|x) - q(y|x)) v_y."""
-            return (
-                self._expected(*self._probabilities(u, V, own, retrieved, draws, means), V) - means
-            )
+            return self._expected(*self._probabilities(u, *given), draws) - means
 
         # Alternating steps: probabilities again, with the vectors that words have stepped to.
         u, share = step(rows, gradient)
-        sets, p, drawn, _ = self._probabilities(u, V, own, retrieved, draws, means)
+        sets, p, drawn = self._probabilities(u, *given)
         self._add_to_contexts(sets, p, share, u, of_contexts)
         weighted = share[:, None] * u
         # Of q(x) (p(y|x) - q(y|x)) u_x the part in q, for the contexts of the words.
@@ -234,7 +213,7 @@ class NamedSums:
         found = self._indexes.candidates(u, n)
         return np.ascontiguousarray(np.where(found < 0, np.int32(-1), self._others[found]))
 
-    def _draw(self, V: np.ndarray, start: int) -> Draws | None:
+    def _draw(self, start: int) -> Draws | None:
         """Draw distinct words; return them, logarithms of importance weights, their vectors."""
         if self._options.unretrieved != "sampled":
             return None
@@ -245,17 +224,16 @@ class NamedSums:
             places, log_times = distinct(drawn, self._chances)
         weight = np.append(np.zeros(len(self._frequent)), log_times)
         ids = np.append(self._frequent, self._others[places])
-        return ids, weight.astype(np.float32), V[ids]
+        return ids, weight.astype(np.float32), self._V[ids]
 
     def _probabilities(
         self,
         u: np.ndarray,
-        V: np.ndarray,
         own: OwnPairs,
         retrieved: np.ndarray,
         draws: Draws | None,
         means: np.ndarray,
-    ) -> tuple[SetGradients, np.ndarray, np.ndarray, Draws | None]:
+    ) -> tuple[SetGradients, np.ndarray, np.ndarray]:
         """Return probabilities of the words in the sets, padded, and of the drawn; sum 1."""
         positives = Positives(own.indptr, own.ids, own.share)
         options, bounds = self._options, self._bounds
@@ -267,22 +245,14 @@ class NamedSums:
             tau=options.tau,
             zero_rest=options.unretrieved == "zero",
         )
-        sets = set_gradients(
-            V,
-            u,
-            bounds,
-            ComparedClasses(retrieved),
-            positives,
-            loss,
-            n_threads=self.n_threads,
-            places=self._places,
-        )
+        given = u, bounds, ComparedClasses(retrieved), positives, loss
+        sets = set_gradients(self._V, *given, n_threads=self.n_threads, places=self._places)
         p = sets.values
         # The gradient of a positive is p(y|x) - q(y|x), and positives stand first.
         columns = np.arange(len(own.rows)) - own.indptr[own.rows]
         p[own.rows, columns] += own.share
         if draws is None:
-            return sets, p, np.empty((len(u), 0), dtype=np.float32), draws
+            return sets, p, np.empty((len(u), 0), dtype=np.float32)
         mean_scores = np.einsum("ij,ij->i", means, u, dtype=np.float64)
         # The loss is log Z_set - sum_y q(y|x) <v_y, u_x>.
         of_set = sets.losses + mean_scores  # log of the sum over the set
@@ -302,21 +272,16 @@ class NamedSums:
         z /= total[:, None].astype(np.float32)
         # From shares of Z_set to shares of Z.
         p *= (np.exp(of_set - top) / total)[:, None].astype(np.float32)
-        return sets, p, z, draws
+        return sets, p, z
 
     def _expected(
-        self,
-        sets: SetGradients,
-        p: np.ndarray,
-        drawn: np.ndarray,
-        draws: Draws | None,
-        V: np.ndarray,
+        self, sets: SetGradients, p: np.ndarray, drawn: np.ndarray, draws: Draws | None
     ) -> np.ndarray:
         """Return sum_y p(y|x) v_y."""
-        out = np.empty((len(p), V.shape[1]), dtype=np.float32)
+        out = np.empty((len(p), self._V.shape[1]), dtype=np.float32)
         begin = np.arange(len(p), dtype=np.int64) * p.shape[1]
         rows_kernel.combine(
-            sets.ids.ravel(), p.ravel(), begin, sets.counts, False, V, out, self.n_threads
+            sets.ids.ravel(), p.ravel(), begin, sets.counts, False, self._V, out, self.n_threads
         )
         if draws is not None:
             out += drawn @ draws[2]

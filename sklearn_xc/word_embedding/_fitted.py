@@ -3,14 +3,7 @@
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ..utils._records import (
-    is_a,
-    is_array,
-    is_count,
-    is_not_negative,
-    is_text,
-    require_attributes,
-)
+from ..utils._records import is_a, is_array, is_count, is_not_negative, is_text, require_attributes
 
 
 def check_loaded(model: BaseEstimator) -> None:

@@ -35,17 +35,9 @@ class SoftmaxSums(Protocol):
     n_threads: int
 
     def begin(self, U: np.ndarray, V: np.ndarray, number: int, parts: list[np.ndarray]) -> None:
-        """Get ready for a pass, of that number and over these parts."""
+        """Get ready for a pass of that number over these parts; it changes U and V in place."""
 
-    def visit(
-        self,
-        part: int,
-        rows: np.ndarray,
-        step: Step,
-        U: np.ndarray,
-        V: np.ndarray,
-        of_contexts: np.ndarray,
-    ) -> None:
+    def visit(self, part: int, rows: np.ndarray, step: Step, of_contexts: np.ndarray) -> None:
         """Have the words of a part step, and add the gradient of contexts with their new vectors.
 
         The sums of q(x) (p(y|x) - q(y|x)) u_x over the words are added to `of_contexts`.

@@ -91,9 +91,8 @@ class SkipGram:
 
         gradient = self._gradient
         gradient[:] = 0
-        self.sums.visit(part, rows, step, self.U, self.V, gradient)
-        # Divided by q(y), but not by next to nothing; and the gradient of a part is a part of the
-        # whole.
+        self.sums.visit(part, rows, step, gradient)
+        # Divided by q(y), but not by next to nothing; a part has a part of the whole gradient.
         share = np.maximum(self.pairs.context_share, 0.1 / self.pairs.n_words**2)
         factor = (self._n_parts / share).astype(np.float32)
         self._steps[1].step(self.V, gradient, None, factor, rate)

@@ -21,8 +21,7 @@ def count_pairs(
         counts = counting.check_counts(X, given)
         # `check_counts` has refused None.
         return given, np.asarray(counts.sum(axis=1)).ravel(), counts  # type: ignore[return-value]
-    # Frequencies are needed beforehand only to find the words or to drop some of them: one reading
-    # does.
+    # Frequencies are needed beforehand only to find words or to drop some: one reading does.
     if given is not None and not params.subsample:
         word_counts = np.zeros(len(given))
         tokens = _counted(counting.encoded(X, _places(given)), word_counts)
@@ -50,8 +49,7 @@ def _places(words: list[str]) -> dict[str, int]:
 def _counted(documents: Iterable[np.ndarray], word_counts: np.ndarray) -> Iterator[np.ndarray]:
     """Yield the documents, counting their words."""
     for document in documents:
-        # A word occurs several times in a document, which `word_counts[document] += 1` would count
-        # once.
+        # A word may recur in a document, which `word_counts[document] += 1` would count once.
         np.add.at(word_counts, document, 1)
         yield document
 

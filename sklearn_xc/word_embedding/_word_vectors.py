@@ -35,8 +35,7 @@ def nearest(
         for row, left_out in zip(scores, without[start : start + BLOCK], strict=True):
             row[left_out] = -np.inf
             n = min(topn, len(row) - len(set(left_out)))
-            # All rows as good as the n-th, so that ties go by their order and not by that of a
-            # partition.
+            # All rows as good as the n-th: ties go by their order and not by that of a partition.
             best = np.flatnonzero(row >= np.partition(row, len(row) - n)[len(row) - n]) if n else []
             best = np.asarray(best, dtype=np.int64)
             best = best[np.argsort(-row[best], kind="stable")][:n]

@@ -26,11 +26,8 @@ cdef extern from *:
 
 
 def count_entries(
-    const int64_t[::1] indptr,
-    const int32_t[::1] indices,
-    const float[::1] data,
-    const uint8_t[::1] counted,
-    int64_t[::1] counts,
+    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data,
+    const uint8_t[::1] counted, int64_t[::1] counts,
 ):
     """Count the entries of each feature that are not zero.
 
@@ -50,14 +47,9 @@ def count_entries(
 
 
 def reorder(
-    const int64_t[::1] indptr,
-    const int32_t[::1] indices,
-    const float[::1] data,
-    const int32_t[::1] samples,
-    const int32_t[::1] position,
-    const int64_t[::1] new_indptr,
-    int32_t[::1] new_indices,
-    float[::1] new_data,
+    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data,
+    const int32_t[::1] samples, const int32_t[::1] position, const int64_t[::1] new_indptr,
+    int32_t[::1] new_indices, float[::1] new_data,
 ):
     """Copy rows in another order, with other numbers for their features.
 
@@ -81,13 +73,8 @@ def reorder(
 
 
 def transpose(
-    const int64_t[::1] indptr,
-    const int32_t[::1] indices,
-    const float[::1] data,
-    Py_ssize_t first,
-    int64_t[::1] free,
-    int32_t[::1] rows,
-    float[::1] values,
+    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, Py_ssize_t first,
+    int64_t[::1] free, int32_t[::1] rows, float[::1] values,
 ):
     """Put the entries of rows column by column.
 
@@ -112,11 +99,8 @@ def transpose(
 
 
 def add_squares(
-    const int64_t[::1] indptr,
-    const int32_t[::1] indices,
-    const float[::1] data,
-    const float[::1] weight,
-    double[::1] squares,
+    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data,
+    const float[::1] weight, double[::1] squares,
 ):
     """Add up weight_i x_ij^2 for each feature j.
 
@@ -135,11 +119,8 @@ def add_squares(
 
 
 def extend_extremes(
-    const int64_t[::1] indptr,
-    const int32_t[::1] indices,
-    const float[::1] data,
-    float[::1] highest,
-    float[::1] lowest,
+    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data,
+    float[::1] highest, float[::1] lowest,
 ):
     """Raise `highest` and lower `lowest` to the values of each feature.
 
@@ -183,12 +164,8 @@ def sums_of_rows(
 
 
 def copy_rows(
-    const int64_t[::1] lengths,
-    const int32_t[::1] indices,
-    const float[::1] data,
-    const int64_t[::1] places,
-    int32_t[::1] new_indices,
-    float[::1] new_data,
+    const int64_t[::1] lengths, const int32_t[::1] indices, const float[::1] data,
+    const int64_t[::1] places, int32_t[::1] new_indices, float[::1] new_data,
 ):
     """Copy rows that stand one behind the other to places of their own.
 
@@ -210,14 +187,9 @@ def copy_rows(
 
 
 def narrow(
-    const int64_t[::1] indptr,
-    const int32_t[::1] indices,
-    const float[::1] data,
-    const uint64_t[::1] words,
-    const int32_t[::1] before,
-    int64_t[::1] new_indptr,
-    int32_t[::1] new_indices,
-    float[::1] new_data,
+    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data,
+    const uint64_t[::1] words, const int32_t[::1] before, int64_t[::1] new_indptr,
+    int32_t[::1] new_indices, float[::1] new_data,
 ):
     """Copy the entries of some features, with their numbers among these.
 

@@ -138,8 +138,7 @@ cdef dispatched score_parts_of(
     cdef int64_t p, j, column
     cdef const float* w
     cdef float score
-    # The total is the sum of the chunks, not one product as in score_rows: Algorithm 2 compares the
-    # two.
+    # The sum of the chunks, not one product as in score_rows: Algorithm 2 compares the two.
     for p in range(first, n):
         w = row_at(model, ids, p, n)
         total[p] = 0

@@ -132,8 +132,7 @@ cdef dispatched best_of_blocks(
     for lane in range(LANES):
         highest[lane] = <float>-INFINITY
         at[lane] = 0
-    # A lane keeps the first of its best rows, as `>` does in keep_best; the lanes are compared in
-    # the end.
+    # A lane keeps the first of its best rows, as `>` does in keep_best; lanes are compared last.
     for b in range(n_blocks):
         score_block(x, values + b * width * LANES, width, total)
         # What fills up the last block has value 0, which may be the largest product.

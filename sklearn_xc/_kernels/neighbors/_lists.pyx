@@ -196,8 +196,7 @@ cdef int64_t open_terms(Row query, Pointers lists, Term* terms) noexcept nogil:
     for e in range(query.n):
         if query.values[e] == 0:
             continue
-        # Features ascend in the query and in the lists: each search begins where the last has
-        # ended.
+        # Features ascend in the query and in the lists: a search begins where the last ended.
         low = first_from(lists.features, low, lists.n_features, query.features[e])
         if low == lists.n_features:
             break

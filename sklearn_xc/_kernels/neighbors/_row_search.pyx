@@ -134,6 +134,21 @@ cdef inline int64_t take_list(
     return n
 
 
+cdef inline int64_t note_above(
+    const float* scores, int64_t start, const float* thresholds, int32_t* hits, int64_t n
+) noexcept nogil:
+    """Note the places of STEP scores, from `start` on, that are above the same threshold."""
+    cdef int64_t j
+    cdef unsigned int mask
+    for j in range(0, STEP, 16):
+        mask = mask_above(scores + j, thresholds)
+        while mask:
+            hits[n] = <int32_t>(start + j) + lowest_bit(mask)
+            mask &= mask - 1
+            n += 1
+    return n
+
+
 cdef dispatched rows_within(
     const float* scores, const uint8_t* shares, float factor, int64_t size, float threshold,
     int32_t* hits, int64_t* n_hits
@@ -141,13 +156,11 @@ cdef dispatched rows_within(
     """The places where a score and `factor` times the row's share exceed a threshold, ascending."""
     cdef int64_t step, start, j, n = 0
     cdef int32_t some
-    cdef unsigned int mask
     cdef float[16] thresholds
     cdef float[64] most
     for j in range(16):
         thresholds[j] = threshold
-    # Few rows are within: sixty-four are compared at once, and only steps with a hit are looked at
-    # bit by bit.
+    # Few rows are within: sixty-four are compared at once, and only steps with a hit bit by bit.
     for step in range(size // STEP):
         start = step * STEP
         some = 0
@@ -156,12 +169,7 @@ cdef dispatched rows_within(
             some |= most[j] > threshold
         if not some:
             continue
-        for j in range(0, STEP, 16):
-            mask = mask_above(&most[j], thresholds)
-            while mask:
-                hits[n] = <int32_t>(start + j) + lowest_bit(mask)
-                mask &= mask - 1
-                n += 1
+        n = note_above(most, start, thresholds, hits, n)
     # The rest of the last block, without a branch.
     for j in range(size - size % STEP, size):
         hits[n] = <int32_t>j
@@ -175,7 +183,6 @@ cdef dispatched rows_above(
     """The places of scores above a threshold, ascending."""
     cdef int64_t step, start, j, n = 0
     cdef int32_t some
-    cdef unsigned int mask
     cdef float[16] thresholds
     for j in range(16):
         thresholds[j] = threshold
@@ -186,12 +193,7 @@ cdef dispatched rows_above(
             some |= scores[start + j] > threshold
         if not some:
             continue
-        for j in range(start, start + STEP, 16):
-            mask = mask_above(scores + j, thresholds)
-            while mask:
-                hits[n] = <int32_t>j + lowest_bit(mask)
-                mask &= mask - 1
-                n += 1
+        n = note_above(scores + start, start, thresholds, hits, n)
     for j in range(size - size % STEP, size):
         hits[n] = <int32_t>j
         n += scores[j] > threshold

@@ -77,11 +77,7 @@ cdef inline Row row_of(
 
 
 cdef int start_class(
-    Workspace work,
-    Py_ssize_t c,
-    int32_t label,
-    DualsOf known,
-    const Settings *settings,
+    Workspace work, Py_ssize_t c, int32_t label, DualsOf known, const Settings *settings,
     Problem problem,
 ) except -1 nogil
 
@@ -90,22 +86,12 @@ cdef void warm_start(
 ) noexcept nogil
 
 cdef int add_members(
-    Workspace work,
-    Py_ssize_t c,
-    const Settings *settings,
-    Problem problem,
-    const int32_t *rows,
-    const float *grades,
-    Py_ssize_t n,
-    bint positive,
+    Workspace work, Py_ssize_t c, const Settings *settings, Problem problem, const int32_t *rows,
+    const float *grades, Py_ssize_t n, bint positive,
 ) except -1 nogil
 
 cdef int draw_negatives(
-    Workspace work,
-    Py_ssize_t c,
-    const Settings *settings,
-    Problem problem,
-    Py_ssize_t n,
+    Workspace work, Py_ssize_t c, const Settings *settings, Problem problem, Py_ssize_t n,
     Py_ssize_t pool,
 ) except -1 nogil
 

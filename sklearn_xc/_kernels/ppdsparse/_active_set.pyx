@@ -145,11 +145,7 @@ cdef Py_ssize_t place_of_positive(
 
 
 cdef int start_class(
-    Workspace work,
-    Py_ssize_t c,
-    int32_t label,
-    DualsOf known,
-    const Settings *settings,
+    Workspace work, Py_ssize_t c, int32_t label, DualsOf known, const Settings *settings,
     Problem problem,
 ) except -1 nogil:
     """Start the active set with the positives and with what is known from an earlier fit.
@@ -232,11 +228,7 @@ cdef void warm_start(
 
 
 cdef int draw_negatives(
-    Workspace work,
-    Py_ssize_t c,
-    const Settings *settings,
-    Problem problem,
-    Py_ssize_t n,
+    Workspace work, Py_ssize_t c, const Settings *settings, Problem problem, Py_ssize_t n,
     Py_ssize_t pool,
 ) except -1 nogil:
     """Let n random negatives of the first `pool` rows join; they take the place of candidates."""
@@ -300,8 +292,7 @@ cdef void publish_weights(
         work.packed[q] = w
         l1_norm += fabs(w)
         n_weights += w != 0
-    # Only w_j, j > 0: the intercept stays exact. R draws that are no fewer than the weights would
-    # save nothing.
+    # Only w_j, j > 0: the intercept stays exact. R draws, no fewer than weights, save nothing.
     if sparsify and n_weights:
         draws = n_draws(l1_norm, settings.delta)
         if draws < n_weights:

@@ -18,10 +18,6 @@ cdef inline bint is_early(const Lane *lane, const Settings *settings) noexcept n
 
 
 cdef int search_bytes(
-    Workspace work,
-    const Settings *settings,
-    Problem problem,
-    bint warm_up,
-    const int32_t[::1] stop,
-    double *operations,
+    Workspace work, const Settings *settings, Problem problem, bint warm_up,
+    const int32_t[::1] stop, double *operations,
 ) except -1 nogil

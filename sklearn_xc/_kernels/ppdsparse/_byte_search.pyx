@@ -96,8 +96,7 @@ cdef dispatched round_weights(
             sizes.lost[c] += left * left
             # Takes the 128 of the bytes without sign out of the sum.
             start[c] -= 128 * <int32_t>q
-            # Four features of a class side by side, as the instruction for products of bytes wants
-            # them.
+            # Four features of a class side by side, as the instruction for products of bytes wants.
             values[(j // FOUR * LANES + c) * FOUR + j % FOUR] = <int8_t><int32_t>q
     for j in range(d, (d + BLOCK - 1) // BLOCK * BLOCK):
         for c in range(LANES):
@@ -150,10 +149,7 @@ cdef void shorten_list(Workspace work, Py_ssize_t c, ByteWeights *rounded) noexc
 
 
 cdef void take_hits(
-    Workspace work,
-    Problem problem,
-    const Py_ssize_t *longest,
-    ByteWeights *rounded,
+    Workspace work, Problem problem, const Py_ssize_t *longest, ByteWeights *rounded,
     const ByteHits *hits,
 ) noexcept nogil:
     """Put the rows that a stretch has brought on the lists of their lanes.
@@ -216,12 +212,8 @@ cdef Py_ssize_t part_of_rows(
 
 
 cdef int search_bytes(
-    Workspace work,
-    const Settings *settings,
-    Problem problem,
-    bint warm_up,
-    const int32_t[::1] stop,
-    double *operations,
+    Workspace work, const Settings *settings, Problem problem, bint warm_up,
+    const int32_t[::1] stop, double *operations,
 ) except -1 nogil:
     """Search all rows, or a part of them where it warms up or all classes are new.
 
@@ -293,10 +285,7 @@ cdef int search_bytes(
 
 
 def rows_in_reach(
-    ByteRows rows,
-    const float[:, ::1] weights,
-    const float[::1] bias,
-    const uint16_t[::1] member,
+    ByteRows rows, const float[:, ::1] weights, const float[::1] bias, const uint16_t[::1] member,
     int widest=WIDEST,
 ):
     """Return what a search by bytes makes of rows, for tests and timing.

@@ -114,18 +114,9 @@ cdef class ClassComparison:
     cdef bint intercept
 
     def __init__(
-        self,
-        const int64_t[::1] indptr,
-        const int32_t[::1] indices,
-        const float[::1] data,
-        const float[::1] squares,
-        const float[::1] costs,
-        const int64_t[::1] starts,
-        const int32_t[::1] classes,
-        float[::1] alpha,
-        tuple sizes,
-        float l1,
-        float l2,
+        self, const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data,
+        const float[::1] squares, const float[::1] costs, const int64_t[::1] starts,
+        const int32_t[::1] classes, float[::1] alpha, tuple sizes, float l1, float l2,
         bint intercept,
     ):
         self.indptr, self.indices, self.data = indptr, indices, data
@@ -285,9 +276,7 @@ cdef class ClassComparison:
 
 
 def renewed_pairs(
-    const int64_t[::1] starts,
-    const int32_t[::1] classes,
-    const float[::1] alpha,
+    const int64_t[::1] starts, const int32_t[::1] classes, const float[::1] alpha,
     const int32_t[::1] found,
 ):
     """Return the pairs of each sample whose dual variable is not zero, and those that were found.
@@ -334,13 +323,8 @@ cdef enum:
 
 
 cdef void add_scores(
-    const int32_t *features,
-    const float *values,
-    int64_t n,
-    const int64_t *firsts,
-    const int32_t *classes,
-    const float *weights,
-    float *scores,
+    const int32_t *features, const float *values, int64_t n, const int64_t *firsts,
+    const int32_t *classes, const float *weights, float *scores,
 ) noexcept nogil:
     """Add the products of a row with the weights of all classes."""
     cdef int64_t e, entry
@@ -389,14 +373,8 @@ cdef Py_ssize_t collect(
 
 
 cdef void select(
-    const float *scores,
-    const int32_t *which,
-    Py_ssize_t n,
-    const uint8_t *known,
-    float limit,
-    int32_t *found,
-    Py_ssize_t most,
-    float *best,
+    const float *scores, const int32_t *which, Py_ssize_t n, const uint8_t *known, float limit,
+    int32_t *found, Py_ssize_t most, float *best,
 ) noexcept nogil:
     """Select the largest scores of new classes above a limit, of equals the first; -1 ends."""
     cdef Py_ssize_t i, at, n_best = 0
@@ -451,18 +429,10 @@ cdef double loss_of(
 
 
 def search_classes(
-    const int64_t[::1] indptr,
-    const int32_t[::1] indices,
-    const float[::1] data,
-    const int64_t[::1] firsts,
-    const int32_t[::1] of_lists,
-    const float[::1] weights,
-    const float[::1] intercept,
-    const int64_t[::1] starts,
-    const int32_t[::1] classes,
-    int32_t[::1] found,
-    double[::1] losses,
-    int n_threads,
+    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data,
+    const int64_t[::1] firsts, const int32_t[::1] of_lists, const float[::1] weights,
+    const float[::1] intercept, const int64_t[::1] starts, const int32_t[::1] classes,
+    int32_t[::1] found, double[::1] losses, int n_threads,
 ):
     """Score all classes of some samples; the result does not depend on the number of threads.
 

@@ -245,8 +245,7 @@ cdef void copy_row(Row row, int32_t *places, float *values) noexcept nogil:
         return
     memcpy(places, row.features, row.n * sizeof(int32_t))
     memcpy(values, row.values, row.n * sizeof(float))
-    # A place that is there and a value of zero, so that loops over vectors need no end of their
-    # own.
+    # A place that is there and a value of zero: loops over vectors need no end of their own.
     for e in range(row.n, padded(row.n)):
         places[e] = places[0]
         values[e] = 0

@@ -22,10 +22,6 @@ cdef Py_ssize_t longest_list(
 ) noexcept nogil
 
 cdef void find_primal(
-    Workspace work,
-    Py_ssize_t c,
-    const Settings *settings,
-    Problem problem,
-    const ByteWeights *rounded,
-    float lowest,
+    Workspace work, Py_ssize_t c, const Settings *settings, Problem problem,
+    const ByteWeights *rounded, float lowest,
 ) noexcept nogil

@@ -48,11 +48,7 @@ cdef inline float slope_of(
 
 
 cdef dispatched slope_of_losses(
-    const float *margins,
-    const float *costs,
-    Py_ssize_t n,
-    float drop,
-    const Loss *loss,
+    const float *margins, const float *costs, Py_ssize_t n, float drop, const Loss *loss,
     double *total,
 ) noexcept nogil:
     """Write the derivative of the losses by the drop of the intercept.

@@ -246,17 +246,8 @@ cdef class Matrix:
     """
 
     def __init__(
-        self,
-        indptr,
-        indices,
-        data,
-        bint dense,
-        Py_ssize_t n_columns,
-        column_indptr=None,
-        column_rows=None,
-        column_data=None,
-        column_middle=None,
-        column_rest=None,
+        self, indptr, indices, data, bint dense, Py_ssize_t n_columns, column_indptr=None,
+        column_rows=None, column_data=None, column_middle=None, column_rest=None,
         ByteRows rounded=None,
     ):
         # Pointers keep nothing alive; these references do, and other processes get them.
@@ -284,12 +275,8 @@ cdef class Matrix:
         self.rounded = rounded
 
     def _point_to_columns(
-        self,
-        const int64_t[::1] indptr,
-        const int32_t[::1] rows,
-        const float[::1] data,
-        const int64_t[::1] middle,
-        const float[::1] rest,
+        self, const int64_t[::1] indptr, const int32_t[::1] rows, const float[::1] data,
+        const int64_t[::1] middle, const float[::1] rest,
     ):
         self.columns.indptr = &indptr[0]
         self.columns.middle = &middle[0] if middle.shape[0] else NULL
@@ -338,18 +325,8 @@ cdef class Problem:
     """
 
     def __init__(
-        self,
-        Matrix X,
-        Matrix coarse,
-        squared_norms,
-        sample_weight,
-        class_weight,
-        highest,
-        lowest,
-        feature_norms,
-        positive_indptr,
-        positive_rows,
-        positive_grades=None,
+        self, Matrix X, Matrix coarse, squared_norms, sample_weight, class_weight, highest, lowest,
+        feature_norms, positive_indptr, positive_rows, positive_grades=None,
     ):
         self.X = X
         self.coarse = coarse
@@ -394,12 +371,8 @@ cdef class Problem:
 # How alike sparse rows are, by sixteen random directions, for the penalty `l2="auto"`.
 
 cdef dispatched add_products(
-    Rows X,
-    const float[::1] weight,
-    const float *center,
-    const float[:, ::1] directions,
-    float[:, ::1] products,
-    double *totals,
+    Rows X, const float[::1] weight, const float *center, const float[:, ::1] directions,
+    float[:, ::1] products, double *totals,
 ) noexcept nogil:
     """Add X.T @ s and the sum of s, of the weighted scores s = weight * (X @ r - center)."""
     cdef Py_ssize_t i, e, c
@@ -454,11 +427,8 @@ cdef dispatched squares_about(
 
 
 def weighted_sum(
-    const int64_t[::1] indptr,
-    const int32_t[::1] indices,
-    const float[::1] data,
-    const double[::1] weight,
-    Py_ssize_t n_features,
+    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data,
+    const double[::1] weight, Py_ssize_t n_features,
 ):
     """Return X.T @ weight in float64, for which SciPy would copy all of X.
 
@@ -483,9 +453,7 @@ def weighted_sum(
 
 
 def scores_of(
-    const int64_t[::1] indptr,
-    const int32_t[::1] indices,
-    const float[::1] data,
+    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data,
     const double[::1] direction,
 ):
     """Return X @ direction in float64, likewise.
@@ -513,12 +481,8 @@ def scores_of(
 
 
 def squares_of_products(
-    const int64_t[::1] indptr,
-    const int32_t[::1] indices,
-    const float[::1] data,
-    const float[::1] weight,
-    const double[::1] mean,
-    const int8_t[:, ::1] bits,
+    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data,
+    const float[::1] weight, const double[::1] mean, const int8_t[:, ::1] bits,
 ):
     """Return |(X - mean).T @ s|^2 of the weighted scores s = weight * ((X - mean) @ r).
 

@@ -64,23 +64,13 @@ cdef void accumulate(
 ) noexcept nogil
 
 cdef void certified_search(
-    Workspace work,
-    ColumnScratch scratch,
-    const Settings *settings,
-    Problem problem,
-    Py_ssize_t first,
-    double threshold,
-    double bound,
+    Workspace work, ColumnScratch scratch, const Settings *settings, Problem problem,
+    Py_ssize_t first, double threshold, double bound,
 ) noexcept nogil
 
 cdef void quick_search(
-    Workspace work,
-    ColumnScratch scratch,
-    const Settings *settings,
-    Problem problem,
-    Py_ssize_t first,
-    double threshold,
-    Py_ssize_t keep,
+    Workspace work, ColumnScratch scratch, const Settings *settings, Problem problem,
+    Py_ssize_t first, double threshold, Py_ssize_t keep,
 ) noexcept nogil
 
 cdef void keep_best(Workspace work, Py_ssize_t keep) noexcept nogil

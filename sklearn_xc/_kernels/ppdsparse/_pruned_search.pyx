@@ -333,11 +333,7 @@ cdef int64_t add_up(
 
 
 cdef void hits_among_entries(
-    Workspace work,
-    ColumnScratch scratch,
-    Columns columns,
-    Py_ssize_t first,
-    Py_ssize_t low,
+    Workspace work, ColumnScratch scratch, Columns columns, Py_ssize_t first, Py_ssize_t low,
     float least,
 ) noexcept nogil:
     """Visit the rows of the entries once more; the first visit takes the sum and clears it."""
@@ -422,10 +418,7 @@ cdef inline double score_of(
 
 
 cdef void score_hits(
-    Workspace work,
-    ColumnScratch scratch,
-    const Settings *settings,
-    Problem problem,
+    Workspace work, ColumnScratch scratch, const Settings *settings, Problem problem,
     double threshold,
 ) noexcept nogil:
     """Score the hits exactly; the ones above the threshold stay, and their losses are summed."""
@@ -483,13 +476,8 @@ cdef double loss_of_members(
 
 
 cdef void certified_search(
-    Workspace work,
-    ColumnScratch scratch,
-    const Settings *settings,
-    Problem problem,
-    Py_ssize_t first,
-    double threshold,
-    double bound,
+    Workspace work, ColumnScratch scratch, const Settings *settings, Problem problem,
+    Py_ssize_t first, double threshold, double bound,
 ) noexcept nogil:
     """Find all violators at the intercept -1 - threshold, and the primal there."""
     cdef Lane *lane = &work.lanes[0]
@@ -504,13 +492,8 @@ cdef void certified_search(
 
 
 cdef void quick_search(
-    Workspace work,
-    ColumnScratch scratch,
-    const Settings *settings,
-    Problem problem,
-    Py_ssize_t first,
-    double threshold,
-    Py_ssize_t keep,
+    Workspace work, ColumnScratch scratch, const Settings *settings, Problem problem,
+    Py_ssize_t first, double threshold, Py_ssize_t keep,
 ) noexcept nogil:
     """Find violators among rows that the features from `first` on lift most, not all."""
     # Half the threshold by the essential features alone: a guess, no bound.

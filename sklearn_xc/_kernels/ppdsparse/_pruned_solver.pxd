@@ -11,12 +11,6 @@ cdef bint worth_pruning(const Settings *settings, Problem problem) noexcept nogi
 cdef double saved_by(ColumnScratch scratch, Problem problem, bint solved) noexcept nogil
 
 cdef bint solve_class(
-    Workspace work,
-    ColumnScratch scratch,
-    const Settings *settings,
-    Problem problem,
-    int32_t label,
-    DualsOf known,
-    const int32_t[::1] stop,
-    double *operations,
+    Workspace work, ColumnScratch scratch, const Settings *settings, Problem problem, int32_t label,
+    DualsOf known, const int32_t[::1] stop, double *operations,
 ) except -1 nogil

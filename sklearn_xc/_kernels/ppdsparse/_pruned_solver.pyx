@@ -77,11 +77,7 @@ cdef bint worth_pruning(const Settings *settings, Problem problem) noexcept nogi
 
 
 cdef int start(
-    Workspace work,
-    ColumnScratch scratch,
-    const Settings *settings,
-    Problem problem,
-    int32_t label,
+    Workspace work, ColumnScratch scratch, const Settings *settings, Problem problem, int32_t label,
     DualsOf known,
 ) except -1 nogil:
     """Start the active set with the positives, and known or similar and random negatives."""
@@ -187,11 +183,7 @@ cdef int admit_hits(
 
 
 cdef int admit_random(
-    Workspace work,
-    ColumnScratch scratch,
-    const Settings *settings,
-    Problem problem,
-    Py_ssize_t n,
+    Workspace work, ColumnScratch scratch, const Settings *settings, Problem problem, Py_ssize_t n,
     Py_ssize_t pool,
 ) except -1 nogil:
     """Let random negatives of the first `pool` rows join; they take the place of the hits."""
@@ -236,11 +228,7 @@ cdef Py_ssize_t quick_start(
 
 
 cdef bint is_done(
-    Workspace work,
-    ColumnScratch scratch,
-    const Settings *settings,
-    Problem problem,
-    Round *now,
+    Workspace work, ColumnScratch scratch, const Settings *settings, Problem problem, Round *now
 ) noexcept nogil:
     """Take the gap after a certified search; where it is too large, say how the next round goes."""
     cdef Lane *lane = &work.lanes[0]
@@ -310,14 +298,8 @@ cdef double saved_by(ColumnScratch scratch, Problem problem, bint solved) noexce
 
 
 cdef bint solve_class(
-    Workspace work,
-    ColumnScratch scratch,
-    const Settings *settings,
-    Problem problem,
-    int32_t label,
-    DualsOf known,
-    const int32_t[::1] stop,
-    double *operations,
+    Workspace work, ColumnScratch scratch, const Settings *settings, Problem problem, int32_t label,
+    DualsOf known, const int32_t[::1] stop, double *operations,
 ) except -1 nogil:
     """Fit a class in the first lane; False where searches in lanes would be cheaper."""
     cdef Lane *lane = &work.lanes[0]

@@ -112,10 +112,7 @@ cdef void take_back_in_rows(const Candidate *one, Columns columns, float[::1] sh
 
 
 cdef int collect(
-    Workspace work,
-    Py_ssize_t c,
-    const Settings *settings,
-    Problem problem,
+    Workspace work, Py_ssize_t c, const Settings *settings, Problem problem,
     vector[Candidate] &candidates,
 ) except -1 nogil:
     """Write the weights of the lane into `packed`, and list the ones small enough to go alone."""

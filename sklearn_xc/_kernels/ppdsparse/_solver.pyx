@@ -88,11 +88,7 @@ cdef int admit_candidates(
 
 
 cdef int start_lane(
-    Workspace work,
-    Py_ssize_t c,
-    const Settings *settings,
-    Problem problem,
-    Duals duals,
+    Workspace work, Py_ssize_t c, const Settings *settings, Problem problem, Duals duals,
     Py_ssize_t q,
 ) except -1 nogil:
     """Put the next class in an idle lane."""
@@ -119,10 +115,7 @@ cdef inline Py_ssize_t n_random(Workspace work, Py_ssize_t c, Py_ssize_t n) noex
 
 
 cdef int warm_up(
-    Workspace work,
-    const Settings *settings,
-    Problem problem,
-    const int32_t[::1] stop,
+    Workspace work, const Settings *settings, Problem problem, const int32_t[::1] stop,
     double *operations,
 ) except -1 nogil:
     """Find the first violators of classes that are new in their lanes, among some samples."""
@@ -189,11 +182,7 @@ cdef int descend_lanes(
 
 
 cdef int finish_class(
-    Workspace work,
-    Py_ssize_t c,
-    const Settings *settings,
-    Problem problem,
-    Results results,
+    Workspace work, Py_ssize_t c, const Settings *settings, Problem problem, Results results,
     bint keep_dual,
 ) except -1 nogil:
     # The weights that certify the gap are those of the lowest objective, not the last ones.
@@ -232,11 +221,7 @@ cdef void let_others_wait(
 
 
 cdef int search_lanes(
-    Workspace work,
-    const Settings *settings,
-    Problem problem,
-    bint exact,
-    const int32_t[::1] stop,
+    Workspace work, const Settings *settings, Problem problem, bint exact, const int32_t[::1] stop,
     double *operations,
 ) except -1 nogil:
     cdef Py_ssize_t c
@@ -367,13 +352,8 @@ cdef int solve_small_classes(
 
 
 def solve_classes(
-    Settings settings,
-    Problem problem,
-    const int32_t[::1] labels,
-    tuple dual,
-    bint keep_dual,
-    const int32_t[::1] stop,
-    Spare spare,
+    Settings settings, Problem problem, const int32_t[::1] labels, tuple dual, bint keep_dual,
+    const int32_t[::1] stop, Spare spare,
 ):
     """Fit the classes `labels`, one after the other in sixteen lanes.
 
@@ -420,14 +400,8 @@ def solve_classes(
 
 
 cdef int solve_in_lanes(
-    Workspace work,
-    const Settings *settings,
-    Problem problem,
-    Duals duals,
-    Results results,
-    bint keep_dual,
-    const int32_t[::1] stop,
-    double *operations,
+    Workspace work, const Settings *settings, Problem problem, Duals duals, Results results,
+    bint keep_dual, const int32_t[::1] stop, double *operations,
 ) except -1 nogil:
     """Fit sixteen classes at a time, until all of the block are done."""
     cdef bint whole = problem.coarse is problem.X

@@ -26,37 +26,22 @@ cdef void keep_best(
 ) noexcept nogil
 
 cdef void add_candidate(
-    Lane *lane,
-    Py_ssize_t c,
-    int32_t i,
-    float score,
-    int32_t[:, ::1] candidates,
+    Lane *lane, Py_ssize_t c, int32_t i, float score, int32_t[:, ::1] candidates,
     float[:, ::1] scores,
 ) noexcept nogil
 
 cdef void prepare_search(
-    Workspace work,
-    const Settings *settings,
-    Problem problem,
-    Py_ssize_t n_rows,
-    bint warm_up,
+    Workspace work, const Settings *settings, Problem problem, Py_ssize_t n_rows, bint warm_up
 ) noexcept nogil
 
 cdef void finish_search(Workspace work) noexcept nogil
 
 cdef int search(
-    Workspace work,
-    const Settings *settings,
-    Problem problem,
-    Matrix X,
-    const int32_t[::1] stop,
+    Workspace work, const Settings *settings, Problem problem, Matrix X, const int32_t[::1] stop,
     double *operations,
 ) except -1 nogil
 
 cdef int search_sample(
-    Workspace work,
-    const Settings *settings,
-    Problem problem,
-    const int32_t[::1] stop,
+    Workspace work, const Settings *settings, Problem problem, const int32_t[::1] stop,
     double *operations,
 ) except -1 nogil

@@ -243,11 +243,7 @@ cdef void keep_best(
 
 
 cdef void add_candidate(
-    Lane *lane,
-    Py_ssize_t c,
-    int32_t i,
-    float score,
-    int32_t[:, ::1] candidates,
+    Lane *lane, Py_ssize_t c, int32_t i, float score, int32_t[:, ::1] candidates,
     float[:, ::1] scores,
 ) noexcept nogil:
     """Collect up to 2 kappa, keep the best kappa, raise the class's own threshold, go on."""
@@ -268,14 +264,8 @@ cdef void add_candidate(
 
 
 cdef dispatched collect_candidates(
-    Lane *lanes,
-    Py_ssize_t low,
-    Py_ssize_t n,
-    const float *threshold,
-    const uint8_t *hit,
-    const uint16_t[::1] member,
-    const float[:, ::1] scores,
-    int32_t[:, ::1] candidates,
+    Lane *lanes, Py_ssize_t low, Py_ssize_t n, const float *threshold, const uint8_t *hit,
+    const uint16_t[::1] member, const float[:, ::1] scores, int32_t[:, ::1] candidates,
     float[:, ::1] candidate_scores,
 ) noexcept nogil:
     """Collect the violators among rows that are not in the active set of the class already."""
@@ -376,11 +366,7 @@ cdef void order_weights(Workspace work) noexcept nogil:
 
 
 cdef void prepare_search(
-    Workspace work,
-    const Settings *settings,
-    Problem problem,
-    Py_ssize_t n_rows,
-    bint warm_up,
+    Workspace work, const Settings *settings, Problem problem, Py_ssize_t n_rows, bint warm_up
 ) noexcept nogil:
     cdef Py_ssize_t c
     cdef Lane *lane
@@ -422,11 +408,7 @@ cdef void finish_search(Workspace work) noexcept nogil:
 
 
 cdef int search(
-    Workspace work,
-    const Settings *settings,
-    Problem problem,
-    Matrix X,
-    const int32_t[::1] stop,
+    Workspace work, const Settings *settings, Problem problem, Matrix X, const int32_t[::1] stop,
     double *operations,
 ) except -1 nogil:
     """Search all samples for the classes in work; picks the cheaper way by counting."""
@@ -460,10 +442,7 @@ cdef int search(
 
 
 cdef int search_sample(
-    Workspace work,
-    const Settings *settings,
-    Problem problem,
-    const int32_t[::1] stop,
+    Workspace work, const Settings *settings, Problem problem, const int32_t[::1] stop,
     double *operations,
 ) except -1 nogil:
     """Search every eighth stretch of rows, for classes that are new in their lanes.

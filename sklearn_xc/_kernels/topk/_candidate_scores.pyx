@@ -93,8 +93,7 @@ cdef void order_row(Weights weights, Row row, Entries* entries) noexcept nogil:
     cdef int32_t stop
     entries.n = 0
     for e in range(row.n):
-        # Once for lists and once for stored weights: a feature may have both, each for other
-        # classes.
+        # Once for lists, once for stored weights: a feature may have both, of different classes.
         stop = weights.full_stop[row.features[e]]
         if row.values[e] != 0 and stop < weights.n_classes:
             append_entry(entries, row.features[e], stop, row.values[e])

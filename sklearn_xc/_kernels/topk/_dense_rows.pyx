@@ -90,8 +90,7 @@ cdef inline void finish_group(
                     continue
                 of_feature = of_half + group.starts[first + f]
                 memcpy(packed + f * HALF, of_feature, width * sizeof(float))
-                # The next block of the feature, which is read when all rows of the group have this
-                # one.
+                # The next block of the feature, read when all rows of the group have this one.
                 prefetch_far(of_feature + BLOCK)
                 prefetch_far(of_feature + BLOCK + LINE)
             for r in range(0, group.n, 2):

@@ -146,8 +146,7 @@ cdef dispatched accumulate(
                 add_batch(batch, True, index, scores)
             append_feature(batch, index.full_start[row.features[e]], row.values[e], stop)
     end(batch)
-    # Of many blocks a pass with all features at once would read more streams than are fetched
-    # ahead.
+    # Of many blocks a pass with all features would read more streams than are fetched ahead.
     if index.n_blocks > FEW_BLOCKS:
         add_batch(batch, False, index, scores)
 
@@ -217,8 +216,7 @@ cdef void touched(
         c = index.by_intercept[i]
         if c < first or scores[c] == -INFINITY:
             continue
-        # No later one is better either: they have smaller intercepts, or equal ones and larger
-        # classes.
+        # No later one is better: they have smaller intercepts, or equal ones and larger classes.
         if not better(scores[c], class_of(index, c), top[0], labels[0]):
             break
         offer(index, c, scores[c], top, labels, k)
@@ -238,8 +236,7 @@ cdef void topk_row(
     accumulate(row, index, &extent, scores, &batch)
     n_blocks = blocks_to_scan(extent, index, way)
     scan(&batch, index, n_blocks, scores, top, labels, k)
-    # Blocks that were scanned have their intercepts back; the others are reset where lists have
-    # changed them.
+    # Scanned blocks have their intercepts back; the others are reset where lists changed them.
     if n_blocks < index.n_blocks:
         touched(row, index, n_blocks * BLOCK, scores, top, labels, k)
         reset_touched(row, index, scores)
@@ -431,14 +428,8 @@ def all_scores(
 
 
 def dense_prefixes(
-    const int64_t[::1] indptr,
-    const int32_t[::1] indices,
-    const int64_t[::1] order,
-    double share,
-    double least,
-    double[::1] gain,
-    int64_t[::1] used,
-    int32_t[::1] stop,
+    const int64_t[::1] indptr, const int32_t[::1] indices, const int64_t[::1] order, double share,
+    double least, double[::1] gain, int64_t[::1] used, int32_t[::1] stop,
 ):
     """Choose the first classes of each feature, of which so many use it that all are stored.
 
@@ -471,12 +462,8 @@ def dense_prefixes(
 
 
 def count_lists(
-    const int64_t[::1] indptr,
-    const int32_t[::1] indices,
-    const int64_t[::1] order,
-    Py_ssize_t first,
-    const int32_t[::1] full_stop,
-    int64_t[::1] lengths,
+    const int64_t[::1] indptr, const int32_t[::1] indices, const int64_t[::1] order,
+    Py_ssize_t first, const int32_t[::1] full_stop, int64_t[::1] lengths,
 ):
     """Count the entries of each list, in `lengths` of zeros; other arguments as in `fill_lists`."""
     cdef Py_ssize_t place, e
@@ -488,16 +475,9 @@ def count_lists(
 
 
 def fill_lists(
-    const int64_t[::1] indptr,
-    const int32_t[::1] indices,
-    const float[::1] data,
-    const int64_t[::1] order,
-    Py_ssize_t first,
-    const int32_t[::1] full_stop,
-    const int64_t[::1] full_start,
-    int64_t[::1] free,
-    ClassNumber[::1] classes,
-    float[::1] weights,
+    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data,
+    const int64_t[::1] order, Py_ssize_t first, const int32_t[::1] full_stop,
+    const int64_t[::1] full_start, int64_t[::1] free, ClassNumber[::1] classes, float[::1] weights,
     float[::1] full_weights,
 ):
     """Put the weights of classes into the lists of features, or where the first ones are stored.

@@ -83,8 +83,7 @@ cdef void visit(
     for e in range(dim):
         change[e] = 0
     for i in range(block.n_cells):
-        # A step as long as a large count asks for would overshoot: equal shares, each with noise of
-        # its own.
+        # A step for a large count would overshoot: equal shares, each with noise of its own.
         visits = <int64_t>(block.counts[i] / MAX_WEIGHT) + 1
         weight = block.counts[i] / visits
         # Linear, from one round to the next.
