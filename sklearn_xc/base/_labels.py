@@ -196,11 +196,20 @@ def accuracy(
 ) -> float:
     """Return the share of samples whose labels are all predicted, as scikit-learn's `score`.
 
-    `accuracy_score` refuses a sparse indicator of one column, which is compared as an array.
+    `accuracy_score` refuses a sparse indicator of one column, which is compared as an array, and
+    labels that are neither texts nor numbers, which are compared by their places.
     """
     found = model.predict(X)
     if sparse.issparse(y) and y.shape[1] == 1 and sparse.issparse(found):
         y, found = y.toarray().ravel() > 0, found.toarray().ravel() > 0
+    # scikit-learn knows neither dates, UUIDs, decimals and bytes, nor bool as Python's objects
+    elif getattr(getattr(found, "dtype", None), "kind", None) in ("O", "S") and not is_indicator(y):
+        check_labels(y)
+        place: dict[Any, int] = {}
+        y, found = (
+            [place.setdefault(label, len(place)) for label in np.asarray(labels).ravel().tolist()]
+            for labels in (y, found)
+        )
     return float(accuracy_score(y, found, sample_weight=sample_weight))
 
 
