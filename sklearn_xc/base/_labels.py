@@ -192,11 +192,22 @@ def accuracy(
 ) -> float:
     """Return the share of samples whose labels are all predicted, as scikit-learn's `score`.
 
-    `accuracy_score` refuses a sparse indicator of one column, which is compared as an array.
+    `accuracy_score` refuses a sparse indicator of one column, which is compared as an array, and
+    labels that are neither texts nor numbers, which are compared by their places.
     """
     found = model.predict(X)
+    if sparse.issparse(y):  # by the rules of fit, also where an entry is in parts
+        y = encode_indicator(y, None)[1]
     if sparse.issparse(y) and y.shape[1] == 1 and sparse.issparse(found):
         y, found = y.toarray().ravel() > 0, found.toarray().ravel() > 0
+    # scikit-learn knows neither dates, UUIDs, decimals and bytes, nor bool as Python's objects
+    if getattr(getattr(found, "dtype", None), "kind", None) in ("O", "S") and not is_indicator(y):
+        check_labels(y)
+        place: dict[Any, int] = {}
+        y, found = (
+            [place.setdefault(label, len(place)) for label in np.asarray(labels).ravel().tolist()]
+            for labels in (y, found)
+        )
     return float(accuracy_score(y, found, sample_weight=sample_weight))
 
 
@@ -317,7 +328,7 @@ def encode_indicator(
         csr = checked_csr(y, "y")
         container = sparse.csr_array if isinstance(y, sparse.sparray) else sparse.csr_matrix
         # An entry in parts adds up, as SciPy reads it; on a copy, since y is the user's.
-        if grades != REFUSED and not csr.has_canonical_format:
+        if not csr.has_canonical_format:
             csr = csr.copy()
             csr.sum_duplicates()
         _require_entries(csr.data, y.shape, grades)
@@ -379,19 +390,14 @@ def _require_entries(values: np.ndarray, shape: tuple[int, ...], grades: str) ->
 
 
 def _sparse_pattern(csr: sparse.csr_array) -> sparse.csr_array:
-    """Return the non-zero places of a CSR, sorted and each once."""
+    """Return the non-zero places of a CSR without duplicates."""
     data, indices, indptr = csr.data, csr.indices, csr.indptr
     # A stored zero is no label. Of the running count of entries kept, indptr picks the new starts.
     if not data.all():
         keep = data != 0
         kept = np.concatenate([[0], np.cumsum(keep)])
         indices, indptr = indices[keep], kept[indptr]
-    Y = _pattern(indices, indptr, csr.shape[1])
-    if not Y.has_canonical_format:
-        Y = Y.copy()
-        Y.sum_duplicates()  # which adds the ones of a label that is there twice
-        Y.data[:] = 1
-    return Y
+    return _pattern(indices, indptr, csr.shape[1])
 
 
 def without_grades(y: LabelsLike) -> Matrix:

@@ -312,18 +312,26 @@ def validate_warm_start(
     if estimator.warm_start and estimator.__sklearn_is_fitted__():
         estimator._check_state()
         # Taken before the checks of the new data set classes_ and n_features_in_ to theirs.
-        known, start = (estimator.classes_, estimator.n_features_in_), estimator._start_weights()
+        known, start = _labels_and_columns(estimator), estimator._start_weights()
     rows, Y, weight, texts = validate_with_texts(
         estimator, X, y, sample_weight, label_features, classes
     )
-    if known is not None and not (
-        np.array_equal(known[0], estimator.classes_) and known[1] == estimator.n_features_in_
+    # An X without names goes by the places of its columns, also after one with names.
+    if known is not None and not all(
+        before is None or now is None or np.array_equal(before, now)
+        for before, now in zip(known, _labels_and_columns(estimator), strict=True)
     ):
         raise ValueError(
-            "warm_start=True needs the classes and features of the fit before; set "
+            "warm_start=True needs the classes and features of the fit before, in their order; set "
             "warm_start=False to start again"
         )
     return rows, Y if estimator._multilabel else codes_of(Y), weight, texts, start
+
+
+def _labels_and_columns(estimator: BaseEstimator) -> tuple[np.ndarray, int, np.ndarray | None]:
+    """Return classes, number of features and their names, None where X has none, of a fit."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return estimator.classes_, estimator.n_features_in_, names
 
 
 def grades_of(estimator: BaseEstimator) -> str:

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn import get_config
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -87,6 +88,9 @@ class CalibratedMixin:
             if hasattr(copy, "checkpoint"):  # which is of one fit, on all samples
                 copy.set_params(checkpoint=None)
             vars(copy).pop(CALLBACKS, None)  # only the fit on all samples is reported to them
+            # Given to this fit itself, they are for the copies as well, whatever was requested.
+            if get_config()["enable_metadata_routing"]:
+                copy.set_fit_request(**dict.fromkeys(params, True))
             _, held_out, _ = held_out_topk(
                 copy,
                 X,

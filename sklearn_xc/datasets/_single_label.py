@@ -112,6 +112,9 @@ def repeat_per_label(
         raise ValueError(f"Y must be two-dimensional, it has shape {Y.shape}")
     if len(X.shape) != 2 or X.shape[0] != Y.shape[0]:
         raise ValueError(f"X and Y must have as many samples, got shapes {X.shape} and {Y.shape}")
+    if sp.issparse(Y) and not Y.has_canonical_format:
+        Y = Y.copy()  # the caller's arrays stay as they are
+        Y.sum_duplicates()  # a label that is stored twice is one
     rows, labels = (found.astype(np.int64) for found in Y.nonzero())
     order = np.lexsort((labels, rows))
     rows, labels = rows[order], labels[order]

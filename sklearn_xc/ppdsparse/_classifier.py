@@ -131,7 +131,8 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         in it, the time taken and the time left.
     warm_start : bool, default=False
         Keep the dual variables in ``dual_coef_`` and start the next fit from them. It must be on
-        the same labels and samples; more samples may come after these.
+        the same labels and samples; more samples may come after these. Features may be others,
+        since dual variables belong to samples, and ``dual_gap_`` is that of the new data.
     calibration : {"auto", "sigmoid", "isotonic", "temperature", "top_label"}, default=None
         How scores become probabilities, by a few numbers shared by all classes; only with it there
         is `predict_proba`, and predictions stay as they are. "auto" is "top_label" for one class

@@ -72,9 +72,7 @@ class Stack(NamedTuple):
         X = checked_csr(X, "X") if sparse.issparse(X) else sparse.csr_array(np.asarray(X))
         # Ones instead of weights: a coverage is of words that are there, however often. A copy, as
         # the arrays are the user's.
-        X = sparse.csr_array(normalise(X), copy=True)
-        X.eliminate_zeros()
-        return presence(as_rows(X))
+        return presence(as_rows(sparse.csr_array(normalise(X), copy=True)))
 
     def judged(self, found: Candidates, words: Rows | None) -> tuple[np.ndarray | None, np.ndarray]:
         """Return the features and the log-odds of candidates; no features of a part alone."""

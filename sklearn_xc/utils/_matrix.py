@@ -26,7 +26,7 @@ def normalise(X: np.ndarray | SparseMatrix, name: str = "X") -> Matrix:
     """Convert X to the one form of its kind that the kernels know, copying only changes.
 
     X has finite numbers and is never written to. The result is in float32: a C-contiguous array,
-    or CSR with sorted int32 indices and no duplicates. Errors call X `name`.
+    or CSR with sorted int32 indices, no duplicates and no stored zeros. Errors call X `name`.
 
     Raises ValueError if X holds no real numbers or one beyond the range of float32, if it has more
     than 2**31 - 1 features, or if the structure of a sparse X is not valid.
@@ -45,6 +45,11 @@ def normalise(X: np.ndarray | SparseMatrix, name: str = "X") -> Matrix:
         csr.sum_duplicates()
     csr = narrow_indices(csr)
     csr.data = np.require(_as_float32(csr.data, name), requirements=KERNEL_READS)
+    # Solvers order rows and columns by their entries: the same X with zeros in it, or with values
+    # that float32 rounds to zero, must not give another model.
+    if not csr.data[: csr.indptr[-1]].all():
+        csr = csr.copy()
+        csr.eliminate_zeros()
     csr.indices = np.require(csr.indices, requirements=KERNEL_READS)
     csr.indptr = np.require(csr.indptr, requirements=KERNEL_READS)
     return csr

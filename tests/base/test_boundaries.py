@@ -4,6 +4,7 @@ import os
 import threading
 
 import numpy as np
+import pandas as pd
 import pytest
 from _full import rest_in_full
 from scipy import sparse
@@ -169,6 +170,36 @@ def test_training_does_not_go_on_from_weights_of_other_shapes(estimator):
             model.partial_fit(X, Y)
         with pytest.raises(ValueError, match="weights of shape"):
             model.set_params(warm_start=True).fit(X, Y)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS[1:], ids=ids[1:])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_warm_start_needs_the_columns_in_their_order(estimator):
+    frame = pd.DataFrame(X, columns=[f"word {i}" for i in range(20)])
+    model = clone(estimator).set_params(warm_start=True).fit(frame, Y)
+    with pytest.raises(ValueError, match="features of the fit before, in their order"):
+        model.fit(frame.iloc[:, ::-1], Y)
+    assert list(model.feature_names_in_) == list(frame.columns)
+    model.fit(frame, Y)
+    model.fit(X, Y)  # columns without names go by their places
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=ids)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_stored_zeros_change_no_bit(estimator):
+    plain = sparse.csr_array(np.where(X > 0.5, X, 0).astype(np.float32))
+    stored = sparse.csr_array(np.ones_like(X, dtype=np.float32))
+    stored.data[:] = plain.toarray().ravel()
+    tiny = stored.astype(np.float64)
+    tiny.data[tiny.data == 0] = 1e-60  # zero in float32
+    n_stored = stored.nnz
+    model = clone(estimator).fit(plain, Y)
+    for given in stored, tiny:
+        again = clone(estimator).fit(given, Y)
+        np.testing.assert_array_equal(
+            again.decision_function(given), model.decision_function(plain)
+        )
+    assert stored.nnz == n_stored  # the caller's matrix is left alone
 
 
 @pytest.mark.kernel

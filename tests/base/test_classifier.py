@@ -85,6 +85,16 @@ def test_multilabel_keeps_container_and_dtype(dtype, container):
     np.testing.assert_array_equal(labels, np.argsort(-plain_scores(model, X), axis=1)[:, :5])
 
 
+def test_an_indicator_in_parts_is_scored_as_fit_reads_it():
+    Y = sparse.csr_array(MULTILABEL)
+    parts = np.repeat(Y.indices, 2), 2 * Y.indptr
+    model = LeastSquares().fit(X, Y)
+    halves = sparse.csr_array((np.full(2 * Y.nnz, 0.5), *parts), shape=Y.shape)
+    assert model.score(X, halves) == model.score(X, Y)
+    with pytest.raises(ValueError, match="given twice add up"):
+        model.score(X, sparse.csr_array((np.ones(2 * Y.nnz), *parts), shape=Y.shape))
+
+
 def test_one_sparse_column_is_a_multilabel_problem():
     y = sparse.csr_array(MULTILABEL[:, :1])
     model = LeastSquares().fit(X, y)

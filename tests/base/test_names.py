@@ -1,5 +1,9 @@
 """Names are looked at wherever a table comes in; numbers of 64 bits stay what they are."""
 
+from datetime import date
+from decimal import Decimal
+from uuid import UUID
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -348,3 +352,31 @@ def test_texts_in_the_place_of_an_indicator_are_named(y):
     for model in (PPDSparseClassifier(), TopKCalibratedClassifier(), TopKStackingClassifier()):
         with pytest.raises(ValueError, match="must be an indicator of 0 and 1, but holds a"):
             model.fit(np.eye(9), y)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [date(2020, 1, day) for day in (1, 2, 3)],
+        [UUID(int=number) for number in range(3)],
+        [Decimal(number) / 2 for number in range(3)],
+        [b"ant", b"bee", b"cow"],
+        [pd.Timestamp(2020, 1, day) for day in (1, 2, 3)],
+        [False, True],
+    ],
+    ids=lambda labels: type(labels[0]).__name__,
+)
+def test_labels_that_scikit_learn_does_not_know_are_scored(labels):
+    codes = np.arange(40) % len(labels)
+    y = np.fromiter((labels[code] for code in codes), object, 40)
+    X = np.eye(3)[codes] + 0.01 * np.arange(40)[:, None]
+    for estimator in LDGSClassifier(random_state=0), TopKNeighborsClassifier():
+        model = estimator.fit(X, y)
+        for given in y, y.tolist(), pd.Series(y):
+            assert model.score(X, given) == np.mean(model.predict(X) == y)
+        half = np.where(np.arange(40) < 20, y, y[::-1])
+        assert model.score(X, half) == np.mean(model.predict(X) == half)
+        with pytest.raises(ValueError, match="None: every sample needs a label"):
+            model.score(X, [*y[1:], None])
+        with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+            model.score(X, y[1:])

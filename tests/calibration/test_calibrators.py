@@ -244,6 +244,19 @@ def test_other_estimators_and_routing(multiclass):
         np.testing.assert_array_equal(default.predict_proba(X_test), other.predict_proba(X_test))
 
 
+@pytest.mark.parametrize("name", ["PPDSparseClassifier", "MemoirSVC"])
+def test_weights_of_a_calibrated_fit_need_no_request(name, multiclass):
+    """The fit was given them itself: with routing copies get what they get without."""
+    X, y, X_test, _ = multiclass
+    weight = np.arange(len(y)) % 2 + 1
+    model = getattr(sklearn_xc, name)(calibration="auto", calibration_cv=0.2, random_state=0)
+    expected = model.fit(X, y, sample_weight=weight).predict_proba(X_test)
+    with sklearn_config():
+        for routed in clone(model), clone(model).set_fit_request(sample_weight=False):
+            routed.fit(X, y, sample_weight=weight)
+            np.testing.assert_array_equal(routed.predict_proba(X_test), expected)
+
+
 def sklearn_config():
     import sklearn
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.preprocessing import normalize
 
-from sklearn_xc.datasets import first_label, make_xc_classification
+from sklearn_xc.datasets import first_label, make_xc_classification, repeat_per_label
 
 
 @given(Y=hnp.arrays(np.uint8, hnp.array_shapes(min_dims=2, max_dims=2), elements=st.integers(0, 1)))
@@ -30,6 +30,14 @@ def test_first_label_without_columns_and_with_stored_zeros():
     assert not has_label.any()
     stored_zero = sp.csr_matrix(([0, 1], [0, 2], [0, 2]), shape=(1, 3))
     assert first_label(stored_zero)[0] == [2]
+
+
+def test_a_label_that_is_stored_twice_is_one():
+    Y = sp.csr_array((np.ones(3), np.array([0, 0, 2]), np.array([0, 2, 3])), shape=(2, 3))
+    _, labels, rows = repeat_per_label(np.eye(2), Y)
+    assert (labels.tolist(), rows.tolist()) == ([0, 2], [0, 1])
+    assert first_label(Y)[0].tolist() == [0, 2]
+    assert Y.nnz == 3  # the caller's matrix is left alone
 
 
 def test_first_label_refuses_other_shapes():

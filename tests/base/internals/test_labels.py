@@ -104,6 +104,17 @@ def test_explicit_zeros_unsorted_and_int64_indices():
     np.testing.assert_array_equal(y.indices, [2, 0, 1, 0])
 
 
+def test_entries_in_parts_add_up():
+    """Wherever a CSR comes in, and as a conversion from COO has it."""
+    parts = np.array([0, 0, 2]), np.array([0, 2, 3])
+    halves = sparse.csr_array((np.array([0.5, 0.5, 1]), *parts), shape=(2, 3))
+    _, Y = encode(halves)
+    np.testing.assert_array_equal(Y.toarray(), [[1, 0, 0], [0, 0, 1]])
+    assert halves.nnz == 3  # the caller's matrix is left alone
+    with pytest.raises(ValueError, match="given twice add up"):
+        encode(sparse.csr_array((np.ones(3), *parts), shape=(2, 3)))
+
+
 def test_sparse_with_one_column_is_one_label():
     encoding, Y = encode(sparse.csr_array([[1], [0], [1]]))
     assert (encoding.kind, encoding.n_classes, encoding.n_columns) == ("multilabel", 1, 1)
@@ -240,9 +251,9 @@ def test_one_dimensional_sparse():
 
 def test_half_a_million_rows_and_25000_labels_take_no_time():
     n, K, rng = 500_000, 25_000, np.random.default_rng(0)
-    y = sparse.csr_array(
-        (np.ones(3 * n), rng.integers(0, K, 3 * n), np.arange(n + 1) * 3), shape=(n, K)
-    )
+    # three labels a row, of a third of all each, so that none is there twice
+    labels = 3 * rng.integers(0, K // 3, (n, 3)) + np.arange(3)
+    y = sparse.csr_array((np.ones(3 * n), labels.ravel(), np.arange(n + 1) * 3), shape=(n, K))
     start = time.process_time()
     encode(y)
     encode(y.indices[::3])
