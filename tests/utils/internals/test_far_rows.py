@@ -114,7 +114,7 @@ DATA = {
     "topics": topics,
     "measurements": measurements,
 }
-# What one of each family does with sparse rows, and one kind of noise, the others do as well (time).
+# Sparse rows of one model of each family, and one kind of noise, stand for the others (time).
 OF_A_FAMILY = ["ppdsparse", "memoir", "implicit-exact", "ldgs", "augment-reduce"]
 CASES = [(name, form) for name in MODELS for form in (np.asarray, sparse.csr_array)]
 QUICK = [(n, f) for n, f in CASES if n != "logistic" and (f is np.asarray or n in OF_A_FAMILY)]
