@@ -33,6 +33,10 @@ BUILD_FILES := setup.py pyproject.toml \
 demo: $(VENV)/.ready-plots
 	$(BIN)/python examples/programs/quickstart.py $(DEMO_ARGS)
 
+# BLAS and OpenMP take one thread unless a test asks for more: two processes of two threads each on
+# two cores wait for one another in loops, which took tests of stacks three times the processor.
+test test-full test-debug test-asan test-ubsan: export OMP_NUM_THREADS ?= 1
+
 test: $(VENV)/.ready-test
 	$(PYTEST) $(TEST_ARGS)
 

@@ -184,6 +184,7 @@ def test_cluster(tmp_path):
 # -------------------------------------------------------------------------------------- programs
 
 
+@pytest.mark.full
 def test_tagger(tmp_path):
     options = "--titles", "300", "--folder", "out", "--output", "out.png"
     result = run("tagger", *options, folder=tmp_path, SKLEARN_XC_DATA=str(tmp_path))
@@ -195,13 +196,20 @@ def test_tagger(tmp_path):
     assert names == {"titles.csv", "tagger.sxc", "tagger_float16.sxc"}
 
 
-@pytest.mark.full
 def test_tagger_on_a_file_of_ones_own(tmp_path):
     lines = ["title,subjects", *(f'"the {i % 3}th, of {i}",{i % 3}; {i % 5};' for i in range(40))]
     (tmp_path / "own.csv").write_text("\n".join([*lines, "without subjects,"]))
     result = run("tagger", "own.csv", folder=tmp_path)
+    assert result.stderr == ""
     assert "40 titles with subjects in own.csv" in result.stdout
     assert "The loaded tagger gives the same tags" in result.stdout
+    assert (tmp_path / "tagger.png").read_bytes().startswith(PNG)
+    names = {path.name for path in (tmp_path / "tagger").iterdir()}
+    assert names == {"tagger.sxc", "tagger_float16.sxc"}
+
+
+@pytest.mark.full
+def test_tagger_refuses_what_it_cannot_read(tmp_path):
     (tmp_path / "other.csv").write_text("name,subjects\n")
     result = run("tagger", "other.csv", folder=tmp_path)
     assert result.returncode == 1
@@ -210,6 +218,7 @@ def test_tagger_on_a_file_of_ones_own(tmp_path):
     assert "--titles must be at least 100" in result.stderr
 
 
+@pytest.mark.full
 def test_embeddings(tmp_path):
     result = run("embeddings", "--sample", "40", "--output", "out.png", folder=tmp_path)
     assert result.stderr == ""
@@ -225,7 +234,6 @@ def test_embeddings(tmp_path):
     assert (tmp_path / "out.png").read_bytes().startswith(PNG)
 
 
-@pytest.mark.full
 def test_embeddings_of_ones_own(tmp_path):
     rng = np.random.default_rng(0)
     y = rng.integers(5, size=200)
@@ -233,7 +241,14 @@ def test_embeddings_of_ones_own(tmp_path):
     (tmp_path / "labels.txt").write_text("\n".join(f"class {k}" for k in y))
     result = run("embeddings", "rows.npy", "labels.txt", folder=tmp_path)
     assert result.stderr == ""
+    assert re.search(r"^N = 160 rows, D = 5 dimensions, K = 5 classes$", result.stdout, re.M)
     assert re.search(r"^PPDSparseClassifier +1\.000 +1\.000 ", result.stdout, re.M)
+    assert (tmp_path / "embeddings.png").read_bytes().startswith(PNG)
+
+
+@pytest.mark.full
+def test_embeddings_refuses_what_it_cannot_read(tmp_path):
+    (tmp_path / "labels.txt").write_text("\n".join(f"class {i % 5}" for i in range(200)))
     np.save(tmp_path / "rows.npy", np.eye(5))
     result = run("embeddings", "rows.npy", "labels.txt", folder=tmp_path)
     assert result.returncode == 1

@@ -14,9 +14,9 @@ from sklearn_xc.datasets import dump_xc, iter_xc, load_xc, make_xc_classificatio
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """X of 13 MB in memory and mapped, and the class of each row."""
+    """X in memory and mapped, and the class of each row."""
     folder = tmp_path_factory.mktemp("mapped")
-    X, Y = make_xc_classification(20_000, 2000, 10, n_labels=1, n_tokens=200, random_state=0)
+    X, Y = make_xc_classification(7000, 2000, 10, n_labels=1, n_tokens=200, random_state=0)
     dump_xc(folder / "data.txt", X, Y)
     mapped, Y = load_xc(folder / "data.txt", to=folder / "data")
     return X, mapped, np.array(Y.indices), folder / "data"
@@ -29,8 +29,8 @@ def test_partial_fit_over_batches(data, kind):
     """From the folder and from the rows in memory: the same model, and one that has learnt."""
     X, _, y, folder = data
     models = [kind(random_state=0), kind(random_state=0)]
-    for i, (rows, labels) in enumerate(iter_xc(folder, batch_size=3000)):
-        part = slice(3000 * i, 3000 * i + rows.shape[0])
+    for i, (rows, labels) in enumerate(iter_xc(folder, batch_size=1000)):
+        part = slice(1000 * i, 1000 * i + rows.shape[0])
         models[0].partial_fit(rows, labels.indices, classes=np.arange(10))
         models[1].partial_fit(X[part], y[part], classes=np.arange(10))
     np.testing.assert_array_equal(*(model.predict_topk(X[:500])[1] for model in models))

@@ -27,7 +27,7 @@ X = CENTRES[Y] + 0.3 * RNG.normal(size=(200, 20))
 ESTIMATORS = [
     PPDSparseClassifier(random_state=0),
     MemoirSVC(max_iter=20, random_state=0),
-    LDGSClassifier(random_state=0),
+    LDGSClassifier(max_iter=100, random_state=0),
     AugmentReduceClassifier(max_iter=200, random_state=0),
     ImplicitSoftmaxRegressor(learning_rate=1.0, random_state=0),
 ]

@@ -28,7 +28,7 @@ ESTIMATORS = [
     MemoirSVC(max_iter=50, random_state=0),
     LDGSClassifier(max_iter=100, random_state=0),
     AugmentReduceClassifier(max_iter=100, random_state=0),
-    ImplicitSoftmaxRegressor(random_state=0),
+    ImplicitSoftmaxRegressor(max_iter=50, random_state=0),
 ]
 ids = [type(estimator).__name__ for estimator in ESTIMATORS]
 

@@ -157,8 +157,8 @@ CODES = np.arange(90) % 3
 ONE_OF_THREE = np.eye(3)[CODES]
 ESTIMATORS = [
     PPDSparseClassifier(random_state=0),
-    MemoirSVC(random_state=0),
-    LDGSClassifier(random_state=0),
+    MemoirSVC(random_state=0, max_iter=20),
+    LDGSClassifier(random_state=0, max_iter=20),
     AugmentReduceClassifier(random_state=0, max_iter=2),
     ImplicitSoftmaxRegressor(random_state=0, max_iter=2, learning_rate=1.0),
 ]

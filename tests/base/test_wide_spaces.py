@@ -229,7 +229,7 @@ def test_dense_rows_and_weights_put_in_place_join(made_without_layer):
 
 
 def test_random_weights_at_the_start_are_in_all_columns():
-    X, _, y = texts()
+    X, _, y = texts(n_columns=2 * WIDE)
     model = AugmentReduceClassifier(init_scale=0.1, max_iter=1, random_state=0).fit(X, y)
     assert isinstance(model.coef_, np.ndarray)
 

@@ -125,8 +125,8 @@ def test_weights_count_in_the_objective(digits):
     best = LogisticRegression(C=1 / ALPHA, solver="newton-cg", tol=1e-6).fit(X, y, weight)
     rows = np.repeat(np.arange(300), weight)
     optimum = total_objective(best, X[rows], y[rows])
-    options = {"alpha": ALPHA, "max_iter": 300, "decay": 0.98, "random_state": 0}
-    for changes in [{}, {"batch_size": 10, "n_sampled_classes": 3, "max_iter": 50, "decay": 0.9}]:
+    options = {"alpha": ALPHA, "max_iter": 100, "decay": 0.95, "random_state": 0}
+    for changes in [{"batch_size": 10, "n_sampled_classes": 3, "max_iter": 50, "decay": 0.9}, {}]:
         model = ImplicitSoftmaxRegressor(learning_rate=0.3, **{**options, **changes})
         model.fit(X, y, weight)
         assert total_objective(model, X[rows], y[rows]) <= 1.01 * optimum

@@ -29,7 +29,7 @@ def data():
 
 
 def base():
-    return PPDSparseClassifier(random_state=0)
+    return PPDSparseClassifier(l1=0.01, l2=1.0, random_state=0)
 
 
 @pytest.mark.parametrize("metric", METRICS)

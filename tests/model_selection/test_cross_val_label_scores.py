@@ -14,7 +14,7 @@ from sklearn_xc.model_selection import RareLabelKFold, cross_val_label_scores
 
 X, y = make_xc_classification(200, 100, 12, random_state=0)
 _, Y = make_xc_classification(200, 100, 12, n_labels=2, random_state=0)
-PLAIN = PPDSparseClassifier(random_state=0)
+PLAIN = PPDSparseClassifier(l1=0.01, l2=1.0, random_state=0)
 MODELS = {
     "decision": PLAIN,
     "proba": AugmentReduceClassifier(max_iter=2, random_state=0),

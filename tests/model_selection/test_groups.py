@@ -9,7 +9,7 @@ from sklearn_xc.model_selection import RareLabelKFold, cross_val_label_scores, c
 
 X = np.random.default_rng(0).random((40, 5))
 Y, GROUPS = np.arange(40) % 4, np.arange(40) // 5
-MODEL = PPDSparseClassifier(random_state=0)
+MODEL = PPDSparseClassifier(l1=0.01, l2=1.0, random_state=0)
 BOTH = pytest.mark.parametrize("function", [cross_val_topk, cross_val_label_scores])
 
 

@@ -15,7 +15,7 @@ from sklearn_xc.model_selection import TopKLearningCurveDisplay
 
 mpl.use("agg")
 X, Y = make_xc_classification(400, 300, 20, n_labels=2, random_state=0)
-MODEL = PPDSparseClassifier(random_state=0)
+MODEL = PPDSparseClassifier(l1=0.01, l2=1.0, random_state=0)
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +33,11 @@ def test_numbers_are_those_of_fits_on_more_and_more_samples():
     assert display.train_sizes.tolist() == [50, 160, 320]
     for size, found in zip(display.train_sizes, display.precision, strict=True):
         rows = np.sort(train[:size])
-        best, _ = PPDSparseClassifier(random_state=0).fit(X[rows], Y[rows]).predict_topk(X[test], 3)
+        best, _ = (
+            PPDSparseClassifier(l1=0.01, l2=1.0, random_state=0)
+            .fit(X[rows], Y[rows])
+            .predict_topk(X[test], 3)
+        )
         np.testing.assert_allclose(found, [precision_at_k(Y[test], best, k) for k in (1, 3)])
     assert not hasattr(MODEL, "coef_")
     assert [line.get_label() for line in display.lines_] == [
@@ -46,7 +50,9 @@ def test_numbers_are_those_of_fits_on_more_and_more_samples():
 def test_classes_texts_and_tables():
     y = np.array([f"class {row.indices[0]}" if row.nnz else "none" for row in Y])
     texts = pd.Series([" ".join(f"w{j}" for j in row.indices) for row in X])
-    pipeline = make_pipeline(CountVectorizer(), PPDSparseClassifier(random_state=0))
+    pipeline = make_pipeline(
+        CountVectorizer(), PPDSparseClassifier(l1=0.01, l2=1.0, random_state=0)
+    )
     display = TopKLearningCurveDisplay.from_estimator(
         pipeline, texts, pd.Series(y), train_sizes=[0.3, 1.0], random_state=0, name="words"
     )

@@ -40,7 +40,7 @@ def classes():
     return X, np.array([f"class {label}" for label in y])
 
 
-MODEL = PPDSparseClassifier(random_state=0)
+MODEL = PPDSparseClassifier(l1=0.01, l2=1.0, random_state=0)
 P = {f"p{k}": make_topk_scorer("precision_at_k", k) for k in (3, 1)}
 
 # ------------------------------------------------------------------------------- cross_validate
@@ -205,11 +205,15 @@ def test_metadata_routing_reaches_estimator_scorers_and_splitter(data):
     groups = np.arange(120) // 40
     by_hand = []
     for train, test in GroupKFold(3).split(X, groups=groups):
-        model = PPDSparseClassifier(random_state=0).fit(X[train], Y[train], weight[train])
+        model = PPDSparseClassifier(l1=0.01, l2=1.0, random_state=0).fit(
+            X[train], Y[train], weight[train]
+        )
         labels, _ = model.predict_topk(X[test], 3)
         by_hand.append(precision_at_k(Y[test], labels, 3, sample_weight=weight[test]))
     with sklearn.config_context(enable_metadata_routing=True):
-        model = PPDSparseClassifier(random_state=0).set_fit_request(sample_weight=True)
+        model = PPDSparseClassifier(l1=0.01, l2=1.0, random_state=0).set_fit_request(
+            sample_weight=True
+        )
         scorer = make_topk_scorer("precision_at_k", 3).set_score_request(sample_weight=True)
         params = {"sample_weight": weight, "groups": groups}
         for scoring, name in [(scorer, "score"), ({"p": scorer, "q": scorer}, "p")]:
@@ -304,7 +308,9 @@ def test_topk_with_params(data):
     weighted = cross_val_topk(MODEL, X, Y, params={"sample_weight": weight})
     assert not np.array_equal(weighted.scores, cross_val_topk(MODEL, X, Y).scores)
     with sklearn.config_context(enable_metadata_routing=True):
-        model = PPDSparseClassifier(random_state=0).set_fit_request(sample_weight="w")
+        model = PPDSparseClassifier(l1=0.01, l2=1.0, random_state=0).set_fit_request(
+            sample_weight="w"
+        )
         routed = cross_val_topk(model, X, Y, params={"w": weight})
     np.testing.assert_array_equal(routed.scores, weighted.scores)
 

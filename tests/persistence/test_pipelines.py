@@ -76,7 +76,7 @@ PIPELINES = {
         ),
         TruncatedSVD(5, random_state=0),
         StandardScaler(),
-        LDGSClassifier(random_state=0),
+        LDGSClassifier(max_iter=20, random_state=0),
     ),
     "columns": make_pipeline(
         ColumnTransformer(

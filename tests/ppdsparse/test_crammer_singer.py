@@ -46,7 +46,7 @@ def objective(X, own, coef, intercept, costs, l1=L1, l2=L2):
     return l1 * np.abs(coef).sum() + l2 / 2 * squares + losses
 
 
-def solved(X, own, n_classes, costs, n_steps=1000):
+def solved(X, own, n_classes, costs, n_steps=500):
     """The smallest objective that accelerated proximal gradient steps reach."""
     X = np.hstack([X, np.ones((len(X), 1))])
     W = V = np.zeros((n_classes, X.shape[1]))
@@ -68,7 +68,7 @@ def dense_weights(model):
 
 
 def test_is_the_optimum():
-    X, y = rows_and_classes(60, 7)
+    X, y = rows_and_classes(40, 5)
     classes, own = np.unique(y, return_inverse=True)
     costs = np.random.default_rng(0).uniform(0.3, 2, size=len(y))
     model = model_of(tol=1e-4, pruning=0, max_iter=500).fit(X, y, sample_weight=costs)

@@ -2,18 +2,21 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from sklearn_xc import MemoirSVC, PPDSparseClassifier
 from sklearn_xc.datasets import make_xc_classification
 from sklearn_xc.metrics import propensities, psprecision_at_k
 
 X, Y = make_xc_classification(600, 300, 60, n_labels=2, class_exponent=1.0, random_state=0)
+PENALTIES = {"l1": 0.05, "l2": 1.0}
 
 
 def test_it_is_the_inverse_of_the_metric():
     weights = dict(enumerate(1 / propensities(Y)))
-    by_name = PPDSparseClassifier(class_weight="propensity", random_state=0).fit(X, Y)
-    by_dict = PPDSparseClassifier(class_weight=weights, random_state=0).fit(X, Y)
+    model = PPDSparseClassifier(**PENALTIES, class_weight="propensity", random_state=0)
+    by_name = clone(model).fit(X, Y)
+    by_dict = clone(model).set_params(class_weight=weights).fit(X, Y)
     assert (by_name.coef_ != by_dict.coef_).nnz == 0
     y = np.arange(600) ** 2 % 7
     weights = dict(zip(np.unique(y).tolist(), 1 / propensities(y), strict=True))
@@ -27,7 +30,8 @@ def test_rare_labels_gain():
     p = propensities(Y[train])
     found = {}
     for weight in (None, "propensity"):
-        model = PPDSparseClassifier(class_weight=weight, random_state=0).fit(X[train], Y[train])
+        model = PPDSparseClassifier(**PENALTIES, class_weight=weight, random_state=0)
+        model.fit(X[train], Y[train])
         found[weight] = psprecision_at_k(
             Y[test], model.predict_topk(X[test], 3)[0], 3, propensities=p
         )

@@ -178,8 +178,10 @@ def test_pools_of_forked_processes():
 def test_a_child_forked_while_others_keep_blas_to_one_thread():
     ended = run(
         """
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 from sklearn_xc.utils._parallel import single_threaded_blas
+
+threadpool_limits(2, user_api="blas")
 
 def blas():
     return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}

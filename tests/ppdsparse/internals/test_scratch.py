@@ -42,7 +42,7 @@ def test_same_bits(tmp_path, monkeypatch, backend, options, factor, weight):
 def test_errors_leave_nothing(tmp_path, monkeypatch):
     file = tmp_path / "file"
     file.write_text("")
-    model = PPDSparseClassifier(scratch=file)
+    model = PPDSparseClassifier(scratch=file, l1="rows", l2="rows")
     with pytest.raises(OSError, match=r"scratch='.*file': "):
         model.fit(X, Y)
     assert not hasattr(model, "coef_")

@@ -100,9 +100,14 @@ def solve_by_bytes(X, Y, sample_weight=None, **settings):
     return solve(X, Y, sample_weight=sample_weight, matrix=matrix, **settings)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize(
-    ("n", "n_select"), rest_in_full([(300, 0), (1500, 0), (1500, 10)], (300, 0), (1500, 10))
+    ("n", "n_select", "loss"),
+    rest_in_full(
+        [(*size, loss) for size in [(300, 0), (1500, 0), (1500, 10)] for loss in LOSSES],
+        *((300, 0, loss) for loss in LOSSES),
+        (1500, 10, "hinge"),
+        (1500, 10, "squared_hinge"),
+    ),
 )
 def test_the_same_optimum_as_by_floats(n, n_select, loss):
     X, Y = make(n, 12, 19, density=1.0)

@@ -145,12 +145,12 @@ def documents():
 LOOPS = augment_reduce_train, _block_sums, _solvers, _full_softmax, ldgs_steps, _negative_sampling
 
 WITH_PACE = [
-    ImplicitSoftmaxRegressor("exact", learning_rate=1.0, max_iter=3),
-    ImplicitSoftmaxRegressor("umax", batch_size=20, learning_rate=0.1, max_iter=3),
-    AugmentReduceClassifier(max_iter=3),
-    AugmentReduceClassifier(bound="exact", max_iter=3),
-    LDGSClassifier(max_iter=3, hidden_dim=16, gradient="sampled"),
-    LDGSClassifier(max_iter=3, hidden_dim=16, gradient="exact"),
+    ImplicitSoftmaxRegressor("exact", learning_rate=1.0, max_iter=2),
+    ImplicitSoftmaxRegressor("umax", batch_size=20, learning_rate=0.1, max_iter=2),
+    AugmentReduceClassifier(max_iter=2),
+    AugmentReduceClassifier(bound="exact", max_iter=2),
+    LDGSClassifier(max_iter=2, hidden_dim=16, gradient="sampled"),
+    LDGSClassifier(max_iter=2, hidden_dim=16, gradient="exact"),
     LDGSWordEmbedding(dim=16, max_iter=2, min_count=1),
 ]
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from sklearn_xc.utils import _parallel
 from sklearn_xc.utils._callbacks import Progress
@@ -29,6 +29,13 @@ from sklearn_xc.utils._parallel import (
 
 def blas_threads():
     return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+
+@pytest.fixture
+def two_threads():
+    """BLAS with two threads, so that a limit of one is to be seen."""
+    with threadpool_limits(limits=2, user_api="blas"):
+        yield
 
 
 def sum_rows(block, X, sign):
@@ -104,6 +111,7 @@ def test_processes_get_large_arrays_read_only_and_blas_one_thread():
     assert all(set(threads) <= {1} for *_, threads in seen)
 
 
+@pytest.mark.usefixtures("two_threads")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_blas_is_limited_inside_and_restored(n_jobs):
     before = blas_threads()
@@ -112,6 +120,7 @@ def test_blas_is_limited_inside_and_restored(n_jobs):
     assert blas_threads() == before
 
 
+@pytest.mark.usefixtures("two_threads")
 def test_overlapping_limits_are_restored_by_the_last():
     before = blas_threads()
     first, second = single_threaded_blas(), single_threaded_blas()
@@ -123,6 +132,7 @@ def test_overlapping_limits_are_restored_by_the_last():
     assert blas_threads() == before
 
 
+@pytest.mark.usefixtures("two_threads")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_errors_reach_the_caller_and_limits_are_restored(n_jobs):
     before = blas_threads()
