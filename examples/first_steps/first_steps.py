@@ -42,7 +42,7 @@ print(f"best answer right: {top_k_accuracy(right, found, k=1):.0%}")
 print(f"among the five:    {top_k_accuracy(right, found, k=5):.0%}")
 
 # %%
-# The model is linear, so that every score is a sum over the words of the question, and can be shown.
+# The model is linear: every score is a sum over the words of the question, and can be shown.
 
 import matplotlib.pyplot as plt
 
