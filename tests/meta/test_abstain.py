@@ -12,6 +12,7 @@ from sklearn_xc import (
     PPDSparseClassifier,
     TopKAbstainClassifier,
     TopKCalibratedClassifier,
+    TopKNeighborsClassifier,
     load,
     predict_topk,
 )
@@ -197,3 +198,14 @@ def test_refusals():
     for wrong in ({"target": 0}, {"target": 1.5}, {"criterion": "f1"}, {"cv": 0.9}):
         with pytest.raises(ValueError, match=f"'{next(iter(wrong))}' parameter of TopKAbstain"):
             TopKAbstainClassifier(**wrong).fit(X, y)
+
+
+@pytest.mark.parametrize("wrapper", [TopKAbstainClassifier, TopKCalibratedClassifier])
+def test_a_frozen_model_that_has_grown_needs_another_fit(wrapper):
+    rows, names = np.eye(6), np.repeat(["x", "y", "z"], 2)
+    model = TopKNeighborsClassifier(random_state=0).fit(rows, names)
+    wrapped = wrapper(FrozenEstimator(model)).fit(rows, names)
+    model.partial_fit(rows[:2], ["a", "a"])
+    with pytest.raises(ValueError, match=r"has 4 classes now, and had 3 in fit: fit TopK"):
+        wrapped.predict(rows)
+    assert set(wrapped.fit(rows, names).classes_) == {"a", "x", "y", "z"}
