@@ -329,7 +329,6 @@ CONSTANTS = {
     "doc/guide/saving.rst": ["0.05"],  # a threshold
     "doc/guide/scikit_learn.rst": ["0.3", "0.03", "0.04", "0.05"],  # defaults
     "doc/guide/tuning.rst": ["0.3"],  # a grade
-    "doc/howto/rare_labels.rst": ["0.05", "0.1", "0.3"],  # values to begin with
     "doc/reference/faq.rst": ["20 %", "0.007"],  # of a question; one of 14,383
     "doc/start/install.rst": ["1 GB"],  # what is needed
     "doc/start/tutorial.rst": ["0.1"],  # one of about a thousand

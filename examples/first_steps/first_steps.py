@@ -8,7 +8,7 @@ method is a class to tell apart.
 """
 
 # %%
-# The rows are weights of words, the labels are names; there is nothing else to prepare.
+# Samples are weights of words, labels are names; there is nothing else to prepare.
 
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
@@ -22,7 +22,7 @@ model.fit(docs.data_train, docs.target_names[docs.target_train])
 print(f"{len(docs.data_train)} passages of {len(docs.target_names)} objects")
 
 # %%
-# ``predict`` would give the best class of every row. With thousands of classes the five best are
+# ``predict`` would give the best class of every sample. With thousands of classes the five best are
 # more useful, and :func:`~sklearn_xc.predict_topk` finds them without the matrix of all scores.
 
 question = "solve a system of linear equations"
@@ -42,7 +42,7 @@ print(f"best answer right: {top_k_accuracy(right, found, k=1):.0%}")
 print(f"among the five:    {top_k_accuracy(right, found, k=5):.0%}")
 
 # %%
-# The model is linear, so that every score is a sum over the words of the row, and can be shown.
+# The model is linear: every score is a sum over the words of the question, and can be shown.
 
 import matplotlib.pyplot as plt
 

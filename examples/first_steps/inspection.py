@@ -2,9 +2,8 @@
 Explaining: why this label, and which labels are good?
 ======================================================
 
-A linear model can say what each feature adds to a score. And since labels are many, a mean over
-all of them hides most: the report and the displays of :mod:`sklearn_xc.inspection` look at them
-one by one.
+A linear model can say what each feature adds to a score. A mean over thousands of labels hides
+the weak ones: the report and the displays of :mod:`sklearn_xc.inspection` look at each label.
 """
 
 # %%

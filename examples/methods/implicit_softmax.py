@@ -2,7 +2,7 @@
 Implicit steps: six ways to a softmax from a few classes
 ========================================================
 
-A stochastic step on one row and one other class is cheap, but takes large steps where the model
+A stochastic step on one sample and one other class is cheap, but takes large steps where the model
 is wrong: with a rate too high it diverges. An implicit step is stable at any rate, and U-max
 bounds how far a step can go (the paper of 2018); three older methods are cheap too, but biased.
 Compare figure 1 of the paper.
@@ -28,7 +28,7 @@ print(f"N = {X.shape[0]} passages, D = {X.shape[1]} words, K = {len(docs.target_
 
 # %%
 # Each solver runs at the learning rate that the paper's protocol finds for it on a part of the
-# rows.
+# samples.
 
 import time
 import warnings

@@ -1,10 +1,9 @@
 """
-Nearest rows: labels without a single row
-=========================================
+Nearest samples: labels without a single sample
+===============================================
 
 :class:`~sklearn_xc.TopKNeighborsClassifier` learns nothing: it looks up the most similar training
-samples, and how similar the text of each label is. So a label that no row has is found by its
-name.
+samples, and how similar the text of each label is. A label without a sample is found by its name.
 """
 
 # %%
@@ -32,8 +31,8 @@ passages, y = [docs.data_train[i] for i in kept], docs.target_names[docs.target_
 asked, y_asked = docs.data_test, docs.target_names[docs.target_test]
 
 # %%
-# The words of a name, ``os.path.join`` for instance, go through the same vectorizer as the rows:
-# they are the text of the label.
+# The words of a name, ``os.path.join`` for instance, go through the same vectorizer as the
+# sentences: they are the text of the label.
 
 texts = [re.sub(r"[._]", " ", name) for name in docs.target_names]
 words = TfidfVectorizer(sublinear_tf=True).fit([*passages, *texts])
@@ -74,8 +73,8 @@ ax.legend()
 plt.show()
 
 # %%
-# ``explain`` answers with the neighbours, and what each gave. Rows can be given names; here the
-# first words of each passage.
+# ``explain`` answers with the neighbours, and the score that each gave. Samples can have names;
+# here the first words of each passage.
 
 from sklearn_xc.inspection import ContributionsDisplay
 
@@ -88,7 +87,7 @@ display = ContributionsDisplay.from_explanation(why)
 plt.show()
 
 # %%
-# New rows and labels are known at once. Append one sample of an object that had none.
+# New samples and labels are known at once. Append one sample of an object that had none.
 
 new = int(np.flatnonzero(~known)[0])
 before = with_names.predict_topk(X_asked[[new]], k=1)[0]

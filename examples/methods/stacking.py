@@ -3,7 +3,7 @@ A learned stack: who is right about which labels
 ================================================
 
 One-vs-rest is good at labels with many samples, nearest samples and names at labels with few.
-:class:`~sklearn_xc.TopKStackingClassifier` learns from rows that were held out whom to believe.
+:class:`~sklearn_xc.TopKStackingClassifier` learns on held-out samples which of them to believe.
 """
 
 # %%

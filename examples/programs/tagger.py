@@ -6,7 +6,7 @@ Tags a few titles after training on others, in a pipeline that is saved and load
     python examples/programs/tagger.py                # a CSV of shared data or of docstrings
     python examples/programs/tagger.py my_titles.csv  # your own: the columns title and subjects
 
-The file has a line a title; its subjects stand in the second column, separated by semicolons::
+The file has a line a title; its subjects are in the second column, separated by semicolons::
 
     title,subjects
     A history of lighthouses,lighthouses;navigation;maritime history

@@ -2,8 +2,8 @@
 Serving from a mapped file
 ==========================
 
-A server should be up at once, and several worker processes should share one copy of the model.
-Both come with a file that is mapped instead of read. ``serve.py`` is a whole HTTP service made of
+A server should start at once, and its worker processes should share one copy of the model.
+A file that is mapped instead of read does both. ``serve.py`` is a whole HTTP service made of
 this.
 """
 
@@ -57,7 +57,7 @@ for mode in (None, "r"):
     print(f"mmap_mode={mode!r}: {1e3 * (time.perf_counter() - start):.1f} ms")
 
 # %%
-# A request is a single row. :func:`~sklearn_xc.topk_predictor` checks the model once and answers
+# A request is a single text. :func:`~sklearn_xc.topk_predictor` checks the model once and answers
 # often.
 
 from sklearn_xc import topk_predictor

@@ -3,8 +3,8 @@ Rare labels: folds that do not lose them
 ========================================
 
 Most labels of a large vocabulary have two or three positives. A random split easily puts all of
-them into the test part, and what was never seen cannot be predicted. The splitters of
-:mod:`sklearn_xc.model_selection` see to it that every label stays in training.
+them into the test part, and a label that was never seen cannot be predicted. The splitters of
+:mod:`sklearn_xc.model_selection` keep every label in training.
 """
 
 # %%

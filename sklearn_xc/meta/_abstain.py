@@ -225,9 +225,11 @@ class TopKAbstainClassifier(BaseThresholdWrapper):
         )
         if not len(reached):
             self.best_threshold_, self.accuracy_, self.coverage_ = np.inf, np.nan, 0.0
+            best = np.argmax(accuracy)
             warnings.warn(
                 f"no threshold makes {self.target:g} of the answers right (of all samples held "
-                f"out {accuracy[-1]:.3g} are): no sample is answered; lower target",
+                f"out {accuracy[-1]:.3g} are, of the surest {coverage[best]:.1%} "
+                f"{accuracy[best]:.3g}): no sample is answered; lower target",
                 UserWarning,
                 stacklevel=FIT_CALLER + 1,
             )

@@ -257,6 +257,13 @@ class BaseTopKWrapper(
         self, X: MatrixLike, k: int, response: str = "decision", only: Restriction | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return numbers and scores of the k best classes."""
+        # Of a frozen estimator that has learnt classes since, numbers would be those of others.
+        n_now, n_then = len(self.estimator_.classes_), len(self.classes_)
+        if n_now != n_then:
+            raise ValueError(
+                f"the estimator inside has {n_now} classes now, and had {n_then} in fit: fit "
+                f"{type(self).__name__} again"
+            )
         return best_classes(self.estimator_, X, k, response, only)
 
     def _topk(

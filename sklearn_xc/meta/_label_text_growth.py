@@ -25,10 +25,10 @@ def has(method: str) -> Callable[[Any], bool]:
     def check(model: Any) -> bool:
         classifier = vars(model).get("classifier_") or model._given_classifier()
         if not hasattr(classifier, method):
-            raise AttributeError(
-                f"classifier={type(classifier).__name__} has no {method}; TopKNeighborsClassifier "
-                "has partial_fit and add_labels, for one"
-            )
+            hint = "TopKNeighborsClassifier has partial_fit and add_labels, for one"
+            if method == "predict_proba":
+                hint = "give the classifier calibration='auto', if it has this parameter"
+            raise AttributeError(f"classifier={type(classifier).__name__} has no {method}; {hint}")
         return True
 
     return check

@@ -273,6 +273,8 @@ def _columns_of_labels(
     truth: Truth, labels: np.ndarray, names: Table | None
 ) -> tuple[sp.csr_array, np.ndarray]:
     """Return true labels as (n, K + 1) CSR and predicted labels as columns, by one numbering."""
+    if truth.ndim == 1:
+        _check_kinds(truth, labels)
     # class labels without names are numbered as they appear, in both
     if truth.ndim == 1 and names is None:
         names = (
@@ -298,6 +300,19 @@ def _columns_of_labels(
         raise ValueError(f"y_pred[{row}, {place}] is {labels[row, place]!r}, not {allowed}")
     _check_no_repeats(columns, labels)
     return truth, columns
+
+
+def _check_kinds(truth: Truth, labels: np.ndarray) -> None:
+    """Refuse texts as true labels where predictions are numbers, so that none could be right."""
+    true = truth.rows if isinstance(truth, Sets) else [truth.tolist()]
+    known = [label for row in true for label in row]
+    if not known or labels.dtype.kind not in "iu" or not all(isinstance(t, str) for t in known):
+        return
+    raise ValueError(
+        f"y_true holds texts, such as {known[0]!r}, and y_pred numbers, such as "
+        f"{labels.ravel()[0]}; if these are columns of an indicator, give names of the columns, "
+        "binarizer.classes_[y_pred]"
+    )
 
 
 def _match_score_columns(truth: Truth, names: Table | None, n_columns: int) -> sp.csr_array:

@@ -107,8 +107,7 @@ def cross_validate(
         raise ValueError(f'error_score must be "raise" or a number, got {error_score!r}')
     X, y, groups = in_rows(X, y, groups, names=("X", "y", "groups"))
     cv = splitter(cv)
-    if isinstance(scoring, (list, tuple, set)):
-        scoring = _by_name(scoring)
+    scoring = _by_name(scoring)
     scorer = check_scoring(estimator, scoring=scoring, raise_exc=error_score == "raise")
     routed = route(estimator, params, owner="cross_validate", cv=cv, scorer=scorer)
     # Groups of the argument, unless metadata routing has groups for the splitter.
@@ -200,8 +199,13 @@ def cross_val_score(
     return results["test_score"]
 
 
-def _by_name(scoring: Any) -> dict:
-    """Return a list of names of scorers, with scorers of the top k among them, as a dict."""
+def _by_name(scoring: Any) -> Any:
+    """Return a list of scorers and names as a dict, other `scoring` as it is; refuse our names."""
+    if isinstance(scoring, str) and scoring.endswith("_at_k"):
+        scorer = f"make_topk_scorer({scoring!r}, k=5)"
+        raise ValueError(f"scoring={scoring!r} is no name that scikit-learn knows; give {scorer}")
+    if not isinstance(scoring, (list, tuple, set)):
+        return scoring
     names = [repr(scorer) if isinstance(scorer, TopkScorer) else scorer for scorer in scoring]
     if len(set(names)) < len(names):
         raise ValueError(f"scoring names a metric twice: {sorted(map(str, names))}")

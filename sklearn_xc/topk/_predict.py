@@ -1,6 +1,6 @@
 """Top-k predictions of pipelines, searches and other wrappers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -220,6 +220,11 @@ class PredictorOfPipeline:
 
 def checked_names(names: ArrayLike, estimator: Any) -> np.ndarray:
     """Return names of classes as an array, or raise ValueError."""
+    if isinstance(names, Mapping):
+        raise ValueError(
+            "names must be 1-D, in the order of the classes, and is a dict: from labels to names, "
+            "give [names[label] for label in binarizer.classes_]"
+        )
     names, classes = np.asarray(names), estimator.classes_
     if names.shape != classes.shape:
         raise ValueError(

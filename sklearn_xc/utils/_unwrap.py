@@ -79,7 +79,9 @@ def _refuse(estimator: Any, outer: Any, method: str) -> NoReturn:
         )
     name = type(estimator).__name__ if hasattr(estimator, "get_params") else repr(estimator)
     inside = "" if estimator is outer else f" (inside {type(outer).__name__})"
-    raise TypeError(f"{name}{inside} has no method {method}")
+    scored = method == "predict_topk" and hasattr(estimator, "decision_function")
+    hint = "; its best columns are np.argsort(-model.decision_function(X))[:, :k]" if scored else ""
+    raise TypeError(f"{name}{inside} has no method {method}{hint}")
 
 
 def learner_of(estimator: Any) -> Any:

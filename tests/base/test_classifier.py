@@ -407,8 +407,12 @@ def test_predict_topk_without_probabilities():
 
 
 def test_predict_topk_refusals():
-    with pytest.raises(TypeError, match="LogisticRegression has no method predict_topk"):
+    with pytest.raises(
+        TypeError, match=r"LogisticRegression has no method predict_topk; .*argsort"
+    ):
         sklearn_xc.predict_topk(LogisticRegression(), X)
+    with pytest.raises(ValueError, match=r"is a dict: .* give \[names\[label\] for label"):
+        sklearn_xc.predict_topk(LeastSquares().fit(X, MULTICLASS), X, names={0: "a"})
     with pytest.raises(TypeError, match=r"LogisticRegression \(inside Pipeline\) has no method"):
         sklearn_xc.predict_topk(make_pipeline(LogisticRegression()), X)
     with pytest.raises(TypeError, match=r"'passthrough' \(inside Pipeline\) has no method"):

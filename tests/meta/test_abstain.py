@@ -12,6 +12,7 @@ from sklearn_xc import (
     PPDSparseClassifier,
     TopKAbstainClassifier,
     TopKCalibratedClassifier,
+    TopKNeighborsClassifier,
     load,
     predict_topk,
 )
@@ -110,7 +111,7 @@ def test_two_classes(response):
 
 def test_nothing_is_sure_enough():
     noise = np.random.default_rng(0).normal(size=(300, 4))
-    with pytest.warns(UserWarning, match=r"no threshold makes 1 of the answers right \(of all"):
+    with pytest.warns(UserWarning, match=r"held out .* are, of the surest \d.*% 0\.\d+\)"):
         model = TopKAbstainClassifier(BASE, target=1.0, cv=3).fit(noise, np.arange(300) % 30)
     assert (model.predict(noise) == -1).all()
     assert model.coverage_ == 0
@@ -199,3 +200,14 @@ def test_refusals():
     for wrong in ({"target": 0}, {"target": 1.5}, {"criterion": "f1"}, {"cv": 0.9}):
         with pytest.raises(ValueError, match=f"'{next(iter(wrong))}' parameter of TopKAbstain"):
             TopKAbstainClassifier(**wrong).fit(X, y)
+
+
+@pytest.mark.parametrize("wrapper", [TopKAbstainClassifier, TopKCalibratedClassifier])
+def test_a_frozen_model_that_has_grown_needs_another_fit(wrapper):
+    rows, names = np.eye(6), np.repeat(["x", "y", "z"], 2)
+    model = TopKNeighborsClassifier(random_state=0).fit(rows, names)
+    wrapped = wrapper(FrozenEstimator(model)).fit(rows, names)
+    model.partial_fit(rows[:2], ["a", "a"])
+    with pytest.raises(ValueError, match=r"has 4 classes now, and had 3 in fit: fit TopK"):
+        wrapped.predict(rows)
+    assert set(wrapped.fit(rows, names).classes_) == {"a", "x", "y", "z"}

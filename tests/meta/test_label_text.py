@@ -427,3 +427,11 @@ def test_equal_probabilities_keep_the_order_of_scores_under_a_restriction():
     np.testing.assert_array_equal(best, model.predict_topk(texts, 5, labels=[1, 2, 3, 5, 7])[0])
     empty = model.predict_topk(texts[:2], 1, "proba", True, labels=[[], []])
     assert empty.nnz == 0
+
+
+def test_probabilities_that_are_missing_name_the_calibration():
+    model = LabelTextClassifier(PPDSparseClassifier(random_state=0)).fit(
+        ["red tea", "jam"], ["x", "y"]
+    )
+    with pytest.raises(ValueError, match="give the classifier calibration='auto'"):
+        model.predict_topk(["tea"], k=1, scores="proba")

@@ -228,7 +228,8 @@ def test_labels_of_an_indicator_by_name():
 
 
 def test_numbers_are_not_their_names():
-    assert metrics.top_k_accuracy(["1", "2"], [[1], [2]], k=1) == 0.0
+    with pytest.raises(ValueError, match="y_true holds texts"):
+        metrics.top_k_accuracy(["1", "2"], [[1], [2]], k=1)
     assert metrics.top_k_accuracy([1.0, 2.0], [[1], [2]], k=1) == 1.0
 
 

@@ -157,3 +157,12 @@ def test_bad_sets_of_labels(metric, arguments, options, message):
 def test_bad_scorers(options, message):
     with pytest.raises(ValueError, match=message):
         metrics.make_topk_scorer(**options)
+
+
+@pytest.mark.parametrize("y_true", [["a", "b"], [["a"], ["b", "c"]], np.array(["a", "b"])])
+def test_names_against_numbers_are_refused(y_true):
+    numbers = np.array([[0, 1], [1, 2]])
+    with pytest.raises(ValueError, match=r"y_true holds texts, such as 'a', and y_pred numbers"):
+        metrics.precision_at_k(y_true, numbers, k=1, classes=[0, 1, 2])
+    with pytest.raises(ValueError, match=r"binarizer\.classes_\[y_pred\]"):
+        metrics.precision_at_k(y_true, numbers, k=1)

@@ -336,3 +336,9 @@ def test_topk_needs_an_estimator_with_topk(classes):
 def test_topk_of_a_single_held_out_part(data):
     codes, _, _ = cross_val_topk(MODEL, *data, cv=ShuffleSplit(1, test_size=30, random_state=0))
     assert (codes[:, 0] < 15).sum() == 30
+
+
+def test_name_of_a_metric_of_ours_names_its_scorer():
+    X, y = np.eye(6), [0, 0, 0, 1, 1, 1]
+    with pytest.raises(ValueError, match=r"give make_topk_scorer\('ndcg_at_k', k=5\)"):
+        cross_val_score(PPDSparseClassifier(), X, y, cv=2, scoring="ndcg_at_k")

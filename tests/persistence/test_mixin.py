@@ -237,60 +237,17 @@ def test_pickle_and_joblib(models, name, tmp_path):
     assert_same_predictions(models[name], joblib.load(tmp_path / "model", mmap_mode="r"))
 
 
-# As doc/guide/saving.rst has them.
-TRUSTED = [
-    "numpy.dtype",
-    "scipy.sparse._csr.csr_array",
-    "scipy.sparse._csr.csr_matrix",
-    "sklearn_xc.augment_reduce._classifier.AugmentReduceClassifier",
-    "sklearn_xc.calibration._calibrators.Calibration",
-    "sklearn_xc.calibration._top_label.TopLabel",
-    "sklearn_xc.calibration._transforms.Isotonic",
-    "sklearn_xc.calibration._transforms.Sigmoid",
-    "sklearn_xc.calibration._transforms.Temperature",
-    "sklearn_xc.utils._coordinates.Coordinates",
-    "sklearn_xc.augment_reduce._feature_moments.FeatureMoments",
-    "sklearn_xc.augment_reduce._state.AugmentReduceState",
-    "sklearn_xc.model_selection._out_of_fold.Labels",
-    "sklearn_xc.implicit_softmax._regressor.ImplicitSoftmaxRegressor",
-    "sklearn_xc.base._labels.LabelEncoding",
-    "sklearn_xc.ldgs._classifier.LDGSClassifier",
-    "sklearn_xc.ldgs._state.LDGSState",
-    "sklearn_xc.ldgs._units.Units",
-    "sklearn_xc.memoir._classifier.MemoirSVC",
-    "sklearn_xc.memoir._growing_weights.Iterates",
-    "sklearn_xc.memoir._state.MemoirState",
-    "sklearn_xc.ppdsparse._classifier.PPDSparseClassifier",
-    "sklearn_xc.training._rows_seen.RowsSeen",
-    "sklearn_xc.training._sizes_seen.ColumnsSeen",
-    "sklearn_xc.training._sizes_seen.Lengths",
-    "sklearn_xc.training._waiting.Replaced",
-    "sklearn_xc.training._waiting.Waiting",
-    "sklearn_xc.implicit_softmax._sizes.Sizes",
-    "sklearn_xc.implicit_softmax._stream.Stream",
-    "sklearn_xc.meta._abstain.TopKAbstainClassifier",
-    "sklearn_xc.meta._calibrated.TopKCalibratedClassifier",
-    "sklearn_xc.meta._label_text.LabelTextClassifier",
-    "sklearn_xc.meta._threshold.TopKThresholdClassifier",
-    "sklearn_xc.word_embedding._estimator.LDGSWordEmbedding",
-]
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_skops(models, name):
     skops = pytest.importorskip("skops.io")
     text = skops.dumps(models[name])
     untrusted = skops.get_untrusted_types(data=text)
-    assert set(untrusted) <= set(TRUSTED)
+    # as doc/guide/saving.rst says
+    assert all(name.startswith(("numpy.", "scipy.sparse.", "sklearn_xc.")) for name in untrusted)
     assert type(models[name]).__name__ in [name.split(".")[-1] for name in untrusted]
     with pytest.raises(skops.exceptions.UntrustedTypesFoundException):
         skops.loads(text)
-    assert_same_predictions(models[name], skops.loads(text, trusted=TRUSTED))
-
-
-def test_types_to_trust_are_documented():
-    text = (Path(__file__).parents[2] / "doc/guide/saving.rst").read_text()
-    assert [name for name in TRUSTED if f'"{name}"' not in text] == []
+    assert_same_predictions(models[name], skops.loads(text, trusted=untrusted))
 
 
 # ------------------------------------------------------------------------------------ old formats
