@@ -165,7 +165,7 @@ def text(every):
     """The sets that decided defaults, and below them those that judge."""
     decided, judges = table_of(every, DECIDED), table_of(every, JUDGES)
     return [
-        "## Without arguments on 1,000 to 8,000 classes",
+        "## Without arguments on 1,000 to 7,000 classes",
         "Each model beside exact steps at the best of the rates 3, 10 and 30 for rows of length 1, "
         "and further ones where the last was the best (*exact*: log-loss, accuracy, median "
         "processor seconds of one thread, without the search for the ridge): log-loss and seconds "

@@ -178,6 +178,10 @@ def rate_by(pilot: RidgePilot | None, ridge: float | np.ndarray, rate: float) ->
     # for higher rates. So a higher one has to gain a fifth of the log-loss: three times the rate
     # gains 29 % on clean generated words, where it is best by 32 % on all classes, and 12 % on
     # misspellings, where it loses as much.
+    # Chance alone must not decide: on 2,189 classes of misspellings it gained 17 %, three standard
+    # errors, where all classes lose 10 %; on 3,108 commands in 39 languages 3 %, as many errors,
+    # where all gain 1.7 % and 2 points. Pilots of as many steps, five times as long, turn the
+    # commands down too.
     if not pilot.whole:
         higher = rate * HALF_DECADE
         better = pilot.losses(ridge, higher).mean() < CLEAR_GAIN * pilot.losses(ridge, rate).mean()
