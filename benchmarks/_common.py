@@ -209,7 +209,8 @@ def _of_size(name, share):
 
 GENERATED = {name: partial(_in_shape, name) for name in SHAPES}
 GENERATED |= {name: partial(_in_characters, of) for name, of in IN_CHARACTERS.items()}
-GENERATED["codespell_fix_chars"] = partial(_texts_in_characters, "codespell_fix")
+OF_TEXTS = "codespell_fix", "esco_occupations"
+GENERATED |= {f"{name}_chars": partial(_texts_in_characters, name) for name in OF_TEXTS}
 GENERATED |= {name: partial(_rare_labels, name) for name in RARE}
 GENERATED |= {"yso_finna_en_1000": _yso_finna_en_1000}
 GENERATED |= {name: partial(_of_running_text, name) for name in RUNNING_TEXT}

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..training._schedules import share_of_rate
+from ..utils._column_map import ColumnMap
 from ..utils._random import stream
 from ..utils._rows import Rows
 from ._full_softmax import BATCH, INTERCEPT, RIDGE, ExactSteps, exact_weights
@@ -39,7 +40,7 @@ class RidgePilot(NamedTuple):
     Attributes
     ----------
     rows, held_out : Rows
-        Of length 1 about.
+        Of length 1 about, with the features that `rows` have.
     whole : bool
         Whether these are all classes.
     share : float
@@ -130,8 +131,15 @@ def pilot_of(
         return None
     parts = np.setdiff1d(np.arange(len(chosen)), held_out), held_out
     weights = [None if sample_weight is None else sample_weight[chosen[p]] for p in parts]
+    trained, held = (rows.take(chosen[p]) for p in parts)
+    if not rows.dense and len(trained.data):
+        # Weights of other features stay zero. Of 61,969 features 3,938 were used, and a fit took
+        # 0.09 s instead of 0.20 s.
+        used = ColumnMap(np.unique(trained.features()), rows.shape[1])
+        trained, held = trained.narrowed(used), held.narrowed(used)
     return RidgePilot(
-        *(rows.take(chosen[p]) for p in parts),  # type: ignore[arg-type]
+        trained,
+        held,
         *(codes[p] for p in parts),
         *weights,
         n_classes=len(classes),
@@ -178,6 +186,10 @@ def rate_by(pilot: RidgePilot | None, ridge: float | np.ndarray, rate: float) ->
     # for higher rates. So a higher one has to gain a fifth of the log-loss: three times the rate
     # gains 29 % on clean generated words, where it is best by 32 % on all classes, and 12 % on
     # misspellings, where it loses as much.
+    # Chance alone must not decide: on 2,189 classes of misspellings it gained 17 %, three standard
+    # errors, where all classes lose 10 %; on 3,108 commands in 39 languages 3 %, as many errors,
+    # where all gain 1.7 % and 2 points. Pilots of as many steps, five times as long, turn the
+    # commands down too.
     if not pilot.whole:
         higher = rate * HALF_DECADE
         better = pilot.losses(ridge, higher).mean() < CLEAR_GAIN * pilot.losses(ridge, rate).mean()

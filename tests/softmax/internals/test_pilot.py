@@ -120,6 +120,17 @@ def test_rows_of_weight_zero_and_texts_of_labels_decide_nothing():
     assert made(X, y, n_texts=N_ROWS - 100) is None
 
 
+def test_features_of_other_rows_have_no_weights():
+    X, y = words(0.0)
+    wide = sparse.csr_array((X.data, X.indices * 50 + 7, X.indptr), (N_ROWS, 50 * N_WORDS))
+    one, two = made(X, y), made(wide, y)
+    assert one.rows.shape == two.rows.shape == (len(one.y), len(np.unique(one.rows.indices)))
+    assert one.held_out.shape[1] == one.rows.shape[1] < 0.9 * N_WORDS
+    np.testing.assert_array_equal(one.losses(RIDGE, RATE), two.losses(RIDGE, RATE))
+    nothing = sparse.csr_array(X.shape, dtype=np.float32)
+    assert np.isfinite(made(nothing, y).losses(RIDGE, RATE)).all()
+
+
 def test_too_few_rows_leave_the_constants():
     X, y = words(0.0)
     assert made(X[:N_CLASSES], y[:N_CLASSES]) is None  # one row a class
