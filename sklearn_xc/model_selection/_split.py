@@ -348,7 +348,12 @@ def train_test_split(
     labels = arrays[-1] if stratify is None else stratify
     names = [f"arrays[{i}]" for i in range(len(arrays))]
     *arrays, labels = in_rows(*arrays, labels, names=[*names, "stratify"])
-    _, Y = label_pattern(labels)
+    try:
+        _, Y = label_pattern(labels)
+    except ValueError as error:
+        # such as a table of texts and labels, which scikit-learn's function splits
+        hint = "; the last array is y: give X and y, or stratify=y" if stratify is None else ""
+        raise ValueError(f"{error}{hint}") from error
     n_test = _n_test(Y.shape[0], test_size, train_size)
     rng = check_random_state(random_state) if shuffle else None
     # Part 0 is tested and part 1 trained on, which a label may have all its positives in.

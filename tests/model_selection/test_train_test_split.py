@@ -159,3 +159,11 @@ def test_folds_and_tables_of_texts_are_looked_through_for_duplicates():
     X = np.random.default_rng(0).random((50, 6)).repeat(4, axis=0)
     with pytest.warns(UserWarning, match="equal a training sample"):
         cross_val_topk(PPDSparseClassifier(random_state=0), X, np.arange(200) % 4, k=1, cv=3)
+
+
+def test_a_table_alone_is_taken_for_y():
+    table = pd.DataFrame({"title": ["a", "b"] * 4, "category": ["x", "y"] * 4})
+    with pytest.raises(ValueError, match=r"the last array is y: give X and y, or stratify=y"):
+        train_test_split(table)
+    train, test = train_test_split(table, stratify=table["category"], test_size=2, random_state=0)
+    assert (len(train), len(test)) == (6, 2)
