@@ -51,7 +51,7 @@ class Plan(NamedTuple):
 
 
 class LDGSCall(NamedTuple):
-    """What the passes of a call read of its estimator and parameters."""
+    """Parameters and plan of a call, as the functions that make its passes read them."""
 
     params: BaseEstimator  # an LDGSClassifier, of which parameters are read and nothing else
     plan: Plan
