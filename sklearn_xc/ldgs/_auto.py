@@ -50,6 +50,16 @@ class Plan(NamedTuple):
     plain: bool = False  # whether steps are those of `_plain_steps`
 
 
+class LDGSCall(NamedTuple):
+    """Parameters and plan of a call, as the functions that make its passes read them."""
+
+    params: BaseEstimator  # an LDGSClassifier, of which parameters are read and nothing else
+    plan: Plan
+    n_passes: int  # at most
+    seed: int
+    n_threads: int
+
+
 def is_plain(model: BaseEstimator, n_features: int, n_classes: int) -> bool:
     """Return whether steps of one rate on all classes serve, where rows have one label each."""
     # "auto" may choose these steps only where the user has not chosen otherwise.

@@ -24,7 +24,7 @@ from ..utils._matrix import narrow_indices
 from ..utils._records import savable
 from ..utils._rows import Rows
 from ..utils._typing import LabelsLike, MatrixLike, RandomState
-from ._auto import HIDDEN_DIM, passes
+from ._auto import HIDDEN_DIM, LDGSCall, passes
 from ._data import held_out_of, positives_of, require_graded_loss
 from ._fitted import check_loaded
 from ._index_search import SearchesLabels
@@ -411,10 +411,8 @@ class LDGSClassifier(
             progress.start(
                 n_passes, name="pass", set_model=lambda twin, model: twin._set_model(*model())
             )
-            outcome = fit_ldgs(
-                problem, self, plan, state, start, n_passes=n_passes, n_before=0,
-                seed=rng.randint(2**31), n_threads=self._threads(), progress=progress,
-            )  # fmt: skip
+            call = LDGSCall(self, plan, n_passes, rng.randint(2**31), self._threads())
+            outcome = fit_ldgs(problem, call, state, start, 0, progress)
             self._keep(outcome)
             self._waiting = None
             if problem.held_out.any() and not problem.multilabel:

@@ -21,6 +21,7 @@ from ..utils._given_labels import in_order_of
 from ..utils._matrix import as_rows
 from ..utils._random import stream
 from ..utils._typing import LabelsLike, Matrix, MatrixLike
+from ._auto import LDGSCall
 from ._candidate_gradients import Positives
 from ._data import LabelledSamples, chosen, in_runs, of_weight, positives_of, require_graded_loss
 from ._layers import require_weights
@@ -198,18 +199,9 @@ class LDGSInParts(TrainsInParts):
             """Return a pass over some of the samples."""
             # A stream by the number of samples visited so far, whatever calls they came in.
             number = stream(seed, "part", int(state.n_visited)).integers(2**31)
-            return fit_ldgs(
-                self._problem(samples, some),
-                self,
-                plan,
-                state,
-                None if cold else self._start_weights(),
-                n_passes=1,
-                n_before=n_before,
-                seed=int(number),
-                n_threads=self._threads(),
-                progress=progress,
-            )
+            call = LDGSCall(self, plan, 1, int(number), self._threads())
+            start = None if cold else self._start_weights()
+            return fit_ldgs(self._problem(samples, some), call, state, start, n_before, progress)
 
         if len(whole):
             outcome = train(whole, progress)

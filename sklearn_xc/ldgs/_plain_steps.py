@@ -9,14 +9,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from ..softmax._coordinates import weights_inside, weights_outside
 from ..softmax._full_softmax import INTERCEPT, RIDGE, ExactSteps, cuts_at, exact_weights
 from ..training._schedules import share_of_rate
 from ..utils._random import stream
 from ..utils._rows import FULL
-from ._auto import Plan
+from ._auto import LDGSCall
 from ._layers import Start
 from ._ridge import automatic_ridge
 
@@ -40,16 +39,8 @@ class LDGSPlainSteps:
 
     searching = False
 
-    def __init__(
-        self,
-        problem: Any,
-        start: Start | None,
-        params: BaseEstimator,
-        plan: Plan,
-        n_passes: int,
-        seed: int,
-        n_threads: int,
-    ) -> None:
+    def __init__(self, problem: Any, start: Start | None, call: LDGSCall) -> None:
+        params, plan, n_passes, seed, n_threads = call
         rows = problem.rows
         # Kernels of dense rows are faster on rows that are nearly full.
         if not rows.dense and len(rows.data) >= FULL * np.prod(rows.shape):
@@ -71,7 +62,7 @@ class LDGSPlainSteps:
         if params.alpha == "auto":
             inside = problem._replace(rows=self.rows, sample_weight=self._weight)
             # The search may find that a ridge bears a higher rate as well.
-            alpha, times = automatic_ridge(inside, params, RIDGE, n_passes, seed, n_threads)
+            alpha, times = automatic_ridge(inside, call, RIDGE)
             plan = plan._replace(learning_rate=times * plan.learning_rate)
             self.alpha = alpha / len(self.visited)
         else:

@@ -4,11 +4,11 @@ import copy
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from .._kernels.ldgs import _row_updates
 from ..softmax._full_softmax import usual_rate
 from ..softmax._pilot import pilot_of, ridge_and_rate
+from ._auto import LDGSCall
 
 NO_STRENGTH, NOTHING_SETTLED = np.empty(0, dtype=np.float32), np.empty(0)
 # Rows that no step touches bear the ridge when it has grown to this share of a typical one: that is
@@ -16,16 +16,14 @@ NO_STRENGTH, NOTHING_SETTLED = np.empty(0, dtype=np.float32), np.empty(0)
 RIDGE_AT_ONCE = 0.01
 
 
-def automatic_ridge(
-    problem: Any, params: BaseEstimator, usual: float, n_passes: int, seed: int, n_threads: int
-) -> tuple[float, float]:
+def automatic_ridge(problem: Any, call: LDGSCall, usual: float) -> tuple[float, float]:
     """Return the ridge of alpha="auto" for all samples, in the units of the steps, and what it asks
     of the rate of steps on all classes: a factor.
 
     A softmax of one class a sample has what serves samples held out best, parts and all else the
     usual one. `problem` is an LDGSProblem with rows in these units.
     """
-    if not problem.whole or problem.multilabel or params.loss != "cross_entropy":
+    if not problem.whole or problem.multilabel or call.params.loss != "cross_entropy":
         return usual, 1.0
     samples = problem.visited()
     pilot = pilot_of(
@@ -33,11 +31,11 @@ def automatic_ridge(
         problem.positives.ids,
         problem.sample_weight,
         samples,
-        n_passes,
-        seed,
-        fit_intercept=params.fit_intercept,
+        call.n_passes,
+        call.seed,
+        fit_intercept=call.params.fit_intercept,
         n_texts=problem.n_texts,
-        n_threads=n_threads,
+        n_threads=call.n_threads,
     )
     rate = usual_rate(len(samples), problem.n_classes)
     ridge, found = ridge_and_rate(pilot, rate, usual)

@@ -15,7 +15,7 @@ from ..utils._callbacks import Progress
 from ..utils._csr import stretches
 from ..utils._parallel import single_threaded_blas
 from ..utils._rows import Rows
-from ._auto import MOSTLY_ZEROS, PRIOR, Plan, make_plan, rate_of, settings_of
+from ._auto import MOSTLY_ZEROS, PRIOR, LDGSCall, Plan, make_plan, rate_of, settings_of
 from ._candidate_gradients import Positives
 from ._features import FeatureSteps, FeatureWeights
 from ._layers import ColumnLayout, Start, Weights, require_weights
@@ -228,32 +228,24 @@ def _begin_and_span(
 
 def fit_ldgs(
     problem: LDGSProblem,
-    params: BaseEstimator,
-    plan: Plan,
+    call: LDGSCall,
     state: LDGSState,
     start: Start | None,
-    *,
-    n_passes: int,
     n_before: int,
-    seed: int,
-    n_threads: int,
     progress: Progress,
 ) -> LDGSOutcome:
-    """Make passes over the samples, at most `n_passes` after `n_before` of calls before.
-
-    Of `params`, an LDGSClassifier, parameters are read and nothing else.
-    """
+    """Make the passes of a call over the samples, after `n_before` of calls before."""
+    params, plan = call.params, call.plan
     if start is not None:
         require_same_layer(params.hidden_dim, start, plan)
     steps: LDGSSteps | LDGSPlainSteps
     change: Change | Unchanged
-    given = start, params, plan, n_passes, seed, n_threads
     if plan.plain:
         require_weights(None, problem.n_classes, *[problem.rows.shape[1]] * 2)
-        state, steps = having_seen(state, problem), LDGSPlainSteps(problem, *given)
+        state, steps = having_seen(state, problem), LDGSPlainSteps(problem, start, call)
         plan, change, alpha = steps.plan, Unchanged(), steps.alpha
     else:
-        plan, state, steps, change, alpha = _prepare(problem, state, *given)
+        plan, state, steps, change, alpha = _prepare(problem, state, start, call)
     visited, kept = steps.visited, np.flatnonzero(problem.held_out)
     n_threshold, before = len(kept) or len(visited), np.float32(state.threshold)
     if not problem.whole:
@@ -261,14 +253,14 @@ def fit_ldgs(
 
     def model() -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.float32]:
         """Return the model of this moment, for X as it is."""
-        threshold = _moved_threshold(before, n_threshold, problem, steps, seed)
+        threshold = _moved_threshold(before, n_threshold, problem, steps, call.seed)
         return *change.outside(*steps.model()), threshold
 
     begin, span = _begin_and_span(problem, state, len(visited))
     with single_threaded_blas():  # once, not with every mini-batch
         passes = make_passes(
             lambda number: steps.epoch(number, begin, span),
-            range(n_before, n_before + n_passes),
+            range(n_before, n_before + call.n_passes),
             progress,
             model,
             partial(precision_at_1, steps, kept, problem.sample_weight) if len(kept) else None,
@@ -315,13 +307,10 @@ def _prepare(
     problem: LDGSProblem,
     state: LDGSState,
     start: Start | None,
-    params: BaseEstimator,
-    plan: Plan,
-    n_passes: int,
-    seed: int,
-    n_threads: int,
+    call: LDGSCall,
 ) -> tuple[Plan, LDGSState, LDGSSteps, Change, float]:
     """Return plan, state and steps of a call, how weights come back to X as it is, and alpha."""
+    params, plan, _, seed, n_threads = call
     if problem.whole:
         state = having_seen(state, problem)
     problem, visited = problem.in_form(plan.form), problem.visited()
@@ -345,16 +334,14 @@ def _prepare(
     if weight is not None and not problem.whole:
         # Over all calls: a part of heavy samples takes longer steps than one of light ones.
         mean_weight = seen.weight_of_visits / max(1, seen.n_visits)
-    inside, alpha = problem.in_units(change), params.alpha
-    if alpha == "auto":
-        alpha = 0.0
-        if linear and not hidden and units is not None:
-            ridge, _ = automatic_ridge(inside, params, PRIOR, n_passes, seed, n_threads)
-            alpha = ridge / n_seen
+    inside = problem.in_units(change)
+    if params.alpha == "auto":
         # "auto" is for weights in the units of the steps, with no layer.
+        has_prior = linear and not hidden and units is not None
+        alpha = automatic_ridge(inside, call, PRIOR)[0] / n_seen if has_prior else 0.0
         strengths = alpha, 0.0
     else:
-        strengths = change.strengths(alpha)
+        alpha, strengths = params.alpha, change.strengths(params.alpha)
     # FeatureSteps for the FeatureWeights that `_initial` makes of this form.
     make: Callable[..., LDGSSteps] = FeatureSteps if plan.form == "features" else LDGSSteps
     steps = make(
