@@ -237,7 +237,8 @@ class TopKStackingClassifier(
         X : array-like, sparse, or whatever the parts take
         y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples in the second stage, and in parts whose fit takes them.
+            Weights of the samples in the second stage, and in parts whose fit takes them. A sample
+            of weight zero is not there.
         label_features : array-like or sparse, shape (n_classes, n_features), or sequence of \
                 these, default=None
             Texts of the labels in the columns of X, as of
@@ -265,7 +266,7 @@ class TopKStackingClassifier(
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             self._labels = replace(labels, truth=None)
             self._count_rows_with_labels(labels.truth, data.weight)
-            self._fit(data, texts, seed)
+            self._fit(data.counted(), texts, seed)
         return self
 
     def _fit(self, data: PartData, texts: list[sparse.csr_array], seed: int) -> None:

@@ -57,6 +57,12 @@ class PartData(NamedTuple):
         weight = None if self.weight is None else self.weight[rows]
         return self._replace(X=take(self.X, rows), y=y, truth=truth, weight=weight)
 
+    def counted(self) -> "PartData":
+        """Return the samples of a weight above zero."""
+        if self.weight is None or self.weight.all():
+            return self
+        return self.rows(np.flatnonzero(self.weight))
+
 
 def default_parts(data: PartData, n_jobs: int | None, seed: int) -> list[tuple[str, BaseEstimator]]:
     """Return the parts that stand for ``estimators=None``."""

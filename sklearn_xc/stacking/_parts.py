@@ -114,6 +114,8 @@ class PartRows(NamedTuple):
         if self.codes is None:
             return self.answers.best(k, only)
         only = None if only is None else only.of_labels(self.codes)
+        if only is not None and only.is_empty:
+            return np.full((only.n_rows, k), -1), np.zeros((only.n_rows, k), np.float32)
         best, scores = self.answers.best(min(k, len(self.codes)), only)
         return np.where(best >= 0, self.codes[best], -1), scores
 

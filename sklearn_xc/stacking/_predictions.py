@@ -132,8 +132,7 @@ class StackPredictions(WarnsIfNearlyEmpty, PredictsTopK, AnswersSingleRows, Scor
         for part, found, _, log_odds in now._stack().blocks(X):
             # log-odds of the labels beyond the candidates, log(p / (1 - p)), all at once; then
             # those of the candidates go to their places.
-            rest = np.log(_rest(now, found, log_odds))
-            out[part] = (rest - np.log1p(-np.exp(rest)))[:, None]
+            out[part] = _log_odds(_rest(now, found, log_odds))[:, None]
             out[part][found.row, found.places] = log_odds
         return out
 
@@ -264,23 +263,49 @@ def _best(
     of_all = only is not None and probabilities and kind != "multilabel"
     whole = model._stack().blocks(X) if of_all else None
     for part, found, _, log_odds in model._stack().blocks(X, k, only):
-        scores = log_odds
+        scores, rest = log_odds, None
         if whole is not None:
             _, others, _, log_odds_of_all = next(whole)
             scores = _among_all(model, found, log_odds, others, log_odds_of_all)
+            _, rest = _probabilities(model, others, log_odds_of_all)
         elif probabilities:
-            scores, _ = _probabilities(model, found, log_odds)
+            scores, rest = _probabilities(model, found, log_odds)
         elif kind == "binary":
             difference = _balance(_logs(model, found, log_odds))
             scores = np.where(found.places == 1, 1, -1) * difference[found.row]
-        if only is None:
+        block = None if only is None else only.of_rows(part.start, part.stop)
+        if block is None:
             pair = best_of_each(found.starts, found.places, scores, k)
         else:
-            block = only.of_rows(part.start, part.stop)
             pair = block.best_of_pairs(found.starts, found.places, scores, k)
+        if kind != "binary" and (pair[0] < 0).any():
+            rest = _log_odds(_rest(model, found, log_odds)) if rest is None else rest
+            _complete(*pair, rest, len(model.classes_), block)
         best.append(pair[0])
         values.append(pair[1])
     return np.concatenate(best), np.concatenate(values)
+
+
+def _complete(
+    codes: np.ndarray,
+    scores: np.ndarray,
+    rest: np.ndarray,
+    n_classes: int,
+    only: Restriction | None,
+) -> None:
+    """Put labels beyond the candidates, whose scores are `rest`, into places of -1."""
+    # Classes without samples, which parts need not know. All candidates are there before them.
+    labels = np.arange(n_classes)
+    for i in np.flatnonzero((codes < 0).any(axis=1)):
+        allowed = labels if only is None else labels[only.permits(np.full(n_classes, i), labels)]
+        others = np.setdiff1d(allowed, codes[i])
+        free = np.flatnonzero(codes[i] < 0)[: len(others)]
+        codes[i, free], scores[i, free] = others[: len(free)], rest[i]
+
+
+def _log_odds(p: np.ndarray) -> np.ndarray:
+    """Return the log-odds of probabilities."""
+    return np.log(p) - np.log1p(-p)
 
 
 def _sigmoid(log_odds: np.ndarray) -> np.ndarray:

@@ -126,7 +126,7 @@ class Restriction:
 
     `allowed` are places, ascending, of the labels that all rows may have, or a pattern of those of
     each row, `excluded` alike of those that they may not have. `fewest` is how many labels the row
-    with the fewest may have.
+    with the fewest may have, `is_empty` whether no row may have any.
     """
 
     def __init__(
@@ -145,6 +145,7 @@ class Restriction:
         counts = self._counts()
         self._poorest = int(np.argmin(counts)) if len(counts) else 0
         self.fewest = int(counts.min(initial=n_classes))
+        self.is_empty = not counts.any()
 
     def _counts(self) -> np.ndarray:
         """Return labels that each row may have."""

@@ -12,6 +12,7 @@ from sklearn_xc import (
     MemoirSVC,
     PPDSparseClassifier,
     TopKCalibratedClassifier,
+    TopKStackingClassifier,
     TopKThresholdClassifier,
 )
 
@@ -52,6 +53,18 @@ def test_rows_of_weight_zero_are_nowhere(model, cv, data):
     for a, b in zip(tuned(found), tuned(expected), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4)
     np.testing.assert_array_equal(found.predict(X).toarray(), expected.predict(X).toarray())
+
+
+@pytest.mark.parametrize("one_class", [True, False])
+def test_samples_of_weight_zero_are_not_in_a_stack(one_class, data):
+    X, Y, X_all, Y_all, weight = data
+    weight = weight * np.linspace(1, 2, len(weight))
+    if one_class:
+        Y, Y_all = (np.asarray(y[:, :3].sum(axis=1)).ravel() for y in (Y, Y_all))
+    expected = TopKStackingClassifier(random_state=0).fit(X, Y, weight[weight > 0])
+    found = TopKStackingClassifier(random_state=0).fit(X_all, Y_all, weight)
+    for a, b in zip(found.predict_topk(X, 3), expected.predict_topk(X, 3), strict=True):
+        np.testing.assert_array_equal(a, b)
 
 
 EARLY = {"early_stopping": True, "validation_fraction": 0.3, "max_iter": 4, "random_state": 0}

@@ -11,8 +11,10 @@ from sklearn.datasets import make_classification
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
 
 from sklearn_xc import (
+    LDGSClassifier,
     PPDSparseClassifier,
     TopKCalibratedClassifier,
     TopKNeighborsClassifier,
@@ -477,3 +479,27 @@ def test_a_failed_fit_leaves_the_model_of_before(models):
     with pytest.raises(ValueError, match="inconsistent"):
         model.fit(X, Y[:3])
     np.testing.assert_array_equal(model.predict_topk(Q, 3)[0], before)
+
+
+@pytest.mark.parametrize("refit", [True, False])
+@pytest.mark.parametrize("kind", ["classes", "indicator"])
+def test_labels_that_no_part_knows_come_last_and_once(kind, refit):
+    """Pipelines take no `classes`: labels without samples are unknown to their models."""
+    codes = np.arange(120) % 5
+    rows = np.random.default_rng(0).normal(size=(120, 5)) / 4 + np.eye(5)[codes]
+    steps = PPDSparseClassifier(random_state=0), LDGSClassifier(max_iter=5, random_state=0)
+    parts = [(type(step).__name__, make_pipeline(MaxAbsScaler(), step)) for step in steps]
+    stack = TopKStackingClassifier(parts, refit=refit, random_state=0)
+    if kind == "classes":
+        stack.fit(rows, codes, classes=range(7))
+    else:
+        stack.fit(rows, np.eye(7, dtype=int)[codes])
+    for scores, answer in ("decision", stack.decision_function), ("proba", stack.predict_proba):
+        labels, found = stack.predict_topk(rows, 7, scores=scores)
+        np.testing.assert_array_equal(np.sort(labels, axis=1), np.tile(np.arange(7), (120, 1)))
+        if kind == "classes":  # parts know all columns of an indicator
+            expected = np.take_along_axis(answer(rows), labels, axis=1)
+            np.testing.assert_allclose(found, expected, rtol=1e-5)
+    assert stack.predict_topk(rows, 2, labels=[5, 6])[0].tolist() == [[5, 6]] * 120
+    labels, _ = stack.predict_topk(rows, 3, labels=[0, 5, 6])
+    np.testing.assert_array_equal(np.sort(labels, axis=1), np.tile([0, 5, 6], (120, 1)))
