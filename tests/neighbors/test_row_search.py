@@ -4,6 +4,7 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
+from _full import rest_in_full
 from scipy import sparse
 
 from sklearn_xc import TopKNeighborsClassifier
@@ -48,8 +49,10 @@ def stored(model):
     return X
 
 
-@pytest.mark.parametrize("length", [4, 30])
-@pytest.mark.parametrize("signed", [False, True], ids=["positive", "signed"])
+@pytest.mark.parametrize(
+    ("signed", "length"),
+    rest_in_full([(False, 4), (False, 30), (True, 4), (True, 30)], (False, 4), (True, 30)),
+)
 def test_neighbours_are_those_of_all_products_to_the_last_bit(signed, length):
     X, Q = text_rows(N, 0, signed, length), text_rows(30, 1, signed, length)
     y = np.arange(N) % 5

@@ -3,6 +3,7 @@
 import re
 from collections import UserList
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -307,7 +308,8 @@ def test_what_a_machine_decides_is_not_in_a_file(tmp_path):
     union = FeatureUnion([("words", TfidfVectorizer())], n_jobs=2)
     model = PPDSparseClassifier(scratch=tmp_path, checkpoint=tmp_path / "fit")
     pipeline = Pipeline([("union", union), ("model", model)], memory=str(tmp_path / "cache"))
-    pipeline.fit(DOCUMENTS, NAMES)
+    with joblib.parallel_config(backend="threading"):  # processes import for seconds (time)
+        pipeline.fit(DOCUMENTS, NAMES)
     save(pipeline, tmp_path / "model.sxc")
     assert str(tmp_path).encode() not in (tmp_path / "model.sxc").read_bytes()
     loaded = load(tmp_path / "model.sxc")

@@ -73,8 +73,14 @@ def objective(model, k, X, y, weight, l1, l2, loss):
 
 
 @pytest.mark.kernel
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("n_samples", [400, 3000])  # in lanes; by pruned searches
+@pytest.mark.parametrize(
+    ("n_samples", "loss"),  # in lanes; by pruned searches
+    rest_in_full(
+        [(n, loss) for n in (400, 3000) for loss in LOSSES],
+        *((400, loss) for loss in LOSSES),
+        (3000, "squared_hinge"),
+    ),
+)
 @pytest.mark.parametrize("class_weight", rest_in_full([None, "propensity"], "propensity"))
 def test_grades_of_one_change_no_bit(loss, n_samples, class_weight):
     X, Y, _ = data(n_samples, 2000, 20)

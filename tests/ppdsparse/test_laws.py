@@ -20,8 +20,14 @@ pytestmark = pytest.mark.kernel
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("l1", [0.0, 0.05, 0.5])
-@pytest.mark.parametrize("l2", rest_in_full([0.1, 1.0, 10.0], 0.1, 10.0))
-@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize(
+    ("l2", "intercept"),
+    rest_in_full(
+        [(l2, intercept) for l2 in (0.1, 1.0, 10.0) for intercept in (True, False)],
+        (0.1, True),
+        (10.0, False),
+    ),
+)
 def test_objective_is_that_of_an_independent_optimum(loss, l1, l2, intercept):
     model = PPDSparseClassifier(l1, l2, loss=loss, fit_intercept=intercept, **TIGHT).fit(X, Y)
     problems = problems_of(model, X, Y)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from _full import rest_in_full
 from _memory import with_peak
 
 from sklearn_xc import PPDSparseClassifier
@@ -30,7 +31,7 @@ def test_training_stays_within_the_formula(n_samples, n_features, n_classes):
     assert np.isfinite(model.coef_.data).all()
 
 
-@pytest.mark.parametrize(("n_samples", "n_features", "n_classes"), SIZES)
+@pytest.mark.parametrize(("n_samples", "n_features", "n_classes"), rest_in_full(SIZES, SIZES[0]))
 def test_penalties_that_are_chosen_take_little_more(n_samples, n_features, n_classes):
     X, y = make_xc_classification(n_samples, n_features, n_classes, random_state=0)
     rows = PPDSparseClassifier("rows", "rows", random_state=0)

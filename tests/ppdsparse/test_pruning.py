@@ -5,6 +5,7 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
+from _full import rest_in_full
 from _margin_losses import LOSSES, VALUES, taken
 from scipy import sparse
 from sklearn.base import clone
@@ -59,8 +60,12 @@ def test_no_training_score_moves_further(multilabel, pruning, loss, dense):
         assert pruned.coef_.nnz < whole.coef_.nnz
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("dense", [False, True])
+@pytest.mark.parametrize(
+    ("dense", "weighted"),
+    rest_in_full(
+        [(False, False), (False, True), (True, False), (True, True)], (False, True), (True, False)
+    ),
+)
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize(("pruning", "tol"), [(0.02, 0.03), (1.0, 0.03), (1.0, 0.3), (0.1, 1e-3)])
 def test_the_gap_is_that_of_the_model_returned(multilabel, pruning, tol, loss, dense, weighted):

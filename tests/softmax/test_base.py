@@ -92,7 +92,7 @@ def test_partial_fit(model, digits):
         model.partial_fit(X[:100], y[:100])
     assert not hasattr(model, "classes_")
     model.partial_fit(X[:100], y[:100], classes=np.arange(10))
-    for _ in range(15):
+    for _ in range(8):
         for part in np.array_split(np.arange(len(X)), 4):
             model.partial_fit(X[part], y[part])
     assert model.score(X, y) > 0.8

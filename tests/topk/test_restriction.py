@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
@@ -27,10 +26,9 @@ from sklearn_xc.datasets import make_xc_classification
 from sklearn_xc.utils import _label_places
 
 K = 40
-PPDSPARSE = PPDSparseClassifier(l1=0.01, l2=1.0, random_state=0)
 MODELS = {
-    "ppdsparse": PPDSPARSE,
-    "ppdsparse calibrated": clone(PPDSPARSE).set_params(calibration="sigmoid"),
+    "ppdsparse": PPDSparseClassifier(random_state=0),
+    "ppdsparse calibrated": PPDSparseClassifier(random_state=0, calibration="sigmoid"),
     "memoir": MemoirSVC(random_state=0, max_iter=3),
     "ldgs": LDGSClassifier(random_state=0, max_iter=2),
     "ldgs distances": LDGSClassifier(
@@ -38,8 +36,8 @@ MODELS = {
     ),
     "augment-reduce": AugmentReduceClassifier(random_state=0, max_iter=3),
     "implicit": ImplicitSoftmaxRegressor(random_state=0, max_iter=3),
-    "wrapped": TopKCalibratedClassifier(PPDSPARSE, cv=2),
-    "threshold": TopKThresholdClassifier(PPDSPARSE, cv=2),
+    "wrapped": TopKCalibratedClassifier(PPDSparseClassifier(random_state=0), cv=2),
+    "threshold": TopKThresholdClassifier(PPDSparseClassifier(random_state=0), cv=2),
 }
 
 
