@@ -197,7 +197,7 @@ def accuracy(
     """
     found = model.predict(X)
     if sparse.issparse(y):  # by the rules of fit, also where an entry is in parts
-        y = encode_indicator(y, None)[1]
+        y = encode_indicator(y, None, REFUSED)[1]
     if sparse.issparse(y) and y.shape[1] == 1 and sparse.issparse(found):
         y, found = y.toarray().ravel() > 0, found.toarray().ravel() > 0
     # scikit-learn knows neither dates, UUIDs, decimals and bytes, nor bool as Python's objects
