@@ -132,11 +132,13 @@ def pilot_of(
     parts = np.setdiff1d(np.arange(len(chosen)), held_out), held_out
     weights = [None if sample_weight is None else sample_weight[chosen[p]] for p in parts]
     trained, held = (rows.take(chosen[p]) for p in parts)
-    if not rows.dense and len(trained.data):
+    used = np.zeros(rows.shape[1], dtype=bool)
+    used[trained.features()] = True
+    if 0 < 2 * used.sum() < len(used) and not rows.dense:
         # Weights of other features stay zero. Of 61,969 features 3,938 were used, and a fit took
         # 0.09 s instead of 0.20 s.
-        used = ColumnMap(np.unique(trained.features()), rows.shape[1])
-        trained, held = trained.narrowed(used), held.narrowed(used)
+        columns = ColumnMap(np.flatnonzero(used), len(used))
+        trained, held = trained.narrowed(columns), held.narrowed(columns)
     return RidgePilot(
         trained,
         held,
