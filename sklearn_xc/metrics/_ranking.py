@@ -7,6 +7,7 @@ of size (n, K) is built and no loop runs over samples.
 
 import numbers
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
@@ -304,12 +305,14 @@ def _columns_of_labels(
 
 def _check_kinds(truth: Truth, labels: np.ndarray) -> None:
     """Refuse texts as true labels where predictions are numbers, so that none could be right."""
-    true = truth.rows if isinstance(truth, Sets) else [truth.tolist()]
-    known = [label for row in true for label in row]
-    if not known or labels.dtype.kind not in "iu" or not all(isinstance(t, str) for t in known):
+    if labels.dtype.kind not in "iu":
+        return
+    rows = truth.rows if isinstance(truth, Sets) else [truth.tolist()]
+    first = next(chain.from_iterable(rows), None)
+    if first is None or not all(isinstance(label, str) for label in chain.from_iterable(rows)):
         return
     raise ValueError(
-        f"y_true holds texts, such as {known[0]!r}, and y_pred numbers, such as "
+        f"y_true holds texts, such as {first!r}, and y_pred numbers, such as "
         f"{labels.ravel()[0]}; if these are columns of an indicator, give names of the columns, "
         "binarizer.classes_[y_pred]"
     )
