@@ -2,7 +2,7 @@
 # a virtual environment, and does so again only when the kernels or the build files have changed.
 #
 #   make demo         real text, real answers (DEMO_ARGS='--ask "how do I ..."')
-#   make test         the tests, about 7 minutes on two cores (TEST_ARGS="-k topk", TEST_JOBS=4)
+#   make test         the tests, about 6 minutes on two cores (TEST_ARGS="-k topk", TEST_JOBS=4)
 #   make test-full    the same with the large data sets and long runs
 #   make test-debug   the kernels' tests on a build with bounds checks compiled in
 #   make test-asan    the kernels' tests on a build with the address sanitizer (GCC, Linux)

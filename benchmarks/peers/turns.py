@@ -130,12 +130,13 @@ def beside_commits():
         what = group.split()[0]
         times = [np.median(np.divide(*np.transpose(f[UNITS[what]]))) for f in found.values()]
         more = [f["mb"][0] / f["mb"][1] for f in found.values() if all(f["mb"])]
-        yield f"## {group.capitalize()}"
+        title = "Fits" if what == "fits" else "Predictions with one thread"
+        yield f"## {title}{group.removeprefix(what)}"
         yield (
             f"{UNITS[what].capitalize()} of this package and of itself at the commit, at the same "
             f"parameters. The median of the lines: {np.median(times):.3f} times the time of the "
             f"commit, {np.median(more):.3f} times its MB "
-            f"({'of memory in the warm-up fit' if what == 'fits' else 'of the saved model'})."
+            f"({'of memory in a fit' if what == 'fits' else 'of the saved model'})."
         )
         yield table(group)
 
