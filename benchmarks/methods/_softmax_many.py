@@ -217,7 +217,7 @@ def table_of(every, names):
 
 
 def claim_of(key, found):
-    """What holds of a model on all sets, what was wanted, and the sets that miss it."""
+    """Return the worst figures of a model, the bars, and the sets that miss one."""
     title, _, _, wanted = MODELS[key]
     _, times, points, seconds = zip(*found, strict=True)
     missed = [

@@ -70,7 +70,7 @@ def worker(what, name, data, folder, checkout):
 
 
 def measure(what, data, systems, turns, checkout):
-    """What each system took in each turn, and MB: of memory in a fit, else of its saved model."""
+    """Return the time of each system in each turn, and MB: of a fit, else of its saved model."""
     _common.prepare(data)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))

@@ -1,5 +1,6 @@
 """Plotting helpers shared by the displays."""
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -33,7 +34,7 @@ class DrawsOnAxes:
         return ax
 
 
-class DrawsCurve(DrawsOnAxes):
+class DrawsCurve(DrawsOnAxes, ABC):
     """Mixin of displays with a `name` and a curve, which ``_draw(ax, name, given)`` draws."""
 
     name: str | None
@@ -58,9 +59,9 @@ class DrawsCurve(DrawsOnAxes):
         self._draw(self._axes(ax), self.name if name is None else name, kwargs)
         return self
 
+    @abstractmethod
     def _draw(self, ax: Axes, name: str | None, given: dict[str, Any]) -> None:
         """Draw on the axes; `given` is for ``ax.plot``, in the place of the usual one."""
-        raise NotImplementedError
 
 
 def ranked(estimator: Any, X: MatrixLike, k: int | None, most: int) -> tuple[np.ndarray, Any]:

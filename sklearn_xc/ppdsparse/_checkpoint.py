@@ -215,7 +215,7 @@ def _result(reader: Reader, labels: np.ndarray, n_features: int, n_samples: int)
     if len(reader.manifest["segments"]) != 12:
         raise ValueError(f"{reader.path} has another number of arrays than a block")
     arrays = [reader.copy(i) for i in range(12)]
-    # As `_arrays` writes them: two of the parts are pairs of lists, of weights and of duals.
+    # `_arrays` writes two of the parts as pairs of lists, of weights and of duals.
     weights, duals = (arrays[6], arrays[7]), (arrays[9], arrays[10])
     part = SolvedPart._make([*arrays[:6], weights, arrays[8], duals, arrays[11]])
     lists = {
